@@ -3,6 +3,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/host/internal/keeping"
 	"github.com/coeval-dev/coeval/host/internal/serve"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/server"
@@ -85,6 +87,14 @@ type ServeOptions struct {
 	// Record is a file that the match is recorded into, for trace and desync.
 	Record string
 
+	// Keep is a folder in which the game survives the program and the machine: a server that is
+	// started with it again goes on where it was, and players come back to their bodies by their
+	// tickets. KeepFlush is when what was played is made durable: "never", "tick" or a time such
+	// as "100ms"; default "1s". KeepEvery is how often the whole world is written; default 10 s.
+	Keep      string
+	KeepFlush string
+	KeepEvery time.Duration
+
 	// Restart begins the level anew when the game panics in Step, with everyone still there.
 	// Otherwise the match ends, players are told, and Serve returns where it panicked.
 	Restart bool
@@ -127,7 +137,12 @@ type Server struct{ s *serve.Server }
 
 // NewServer opens the sockets of a server. On an error nothing is left open.
 func NewServer(t *game.Title, o ServeOptions) (*Server, error) {
+	flush, err := keeping.ParseFlush(cmp.Or(o.KeepFlush, "1s"))
+	if err != nil {
+		return nil, err
+	}
 	s, err := serve.New(serve.Options{
+		Keep:   keeping.Options{Dir: o.Keep, Flush: flush, Every: o.KeepEvery},
 		Server: o.inside(t), Architecture: o.Architecture, Listen: o.Listen, HTTP: o.HTTP,
 		WebSocket:    o.WebSocket,
 		WebTransport: o.WebTransport, Hosts: o.Hosts, Open: o.Open, Pause: o.Pause,

@@ -54,7 +54,7 @@ type Counts struct {
 }
 
 // errNone is that nothing was begun yet.
-var errNone = errors.New("keep: no chapter was begun")
+var errNone = errors.New("keep: no chapter of this world was begun")
 
 // Open opens a folder for a game, and has an empty one be its folder from now on. A folder that
 // cannot be used is left as it is; see Look.
@@ -65,7 +65,7 @@ func Open(d Disk, g *world.Game, o Options) (*Folder, error) {
 	}
 	f := &Folder{disk: d, game: g, opt: o, journal: journal{err: errNone}}
 	if !kept {
-		if err := identify(d, g); err != nil {
+		if err := Install(d, identityName, identity(g)); err != nil {
 			return nil, fmt.Errorf("keep: cannot write there: %w", err)
 		}
 	}
@@ -291,6 +291,9 @@ func (f *Folder) fail(err error) error {
 	}
 	return err
 }
+
+// Abandon ends the journal, as what comes next has nothing to do with it: another world has begun.
+func (f *Folder) Abandon() { f.fail(errNone) }
 
 // end finishes the chapter under way, as far as the disk lets it: the one after it has begun.
 func (f *Folder) end() {

@@ -123,12 +123,13 @@ func readAll(d Disk, name string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// identify writes who the folder belongs to.
-func identify(d Disk, g *world.Game) error {
-	if err := writeWhole(d, identityName+unfinished, identity(g)); err != nil {
+// Install writes a small file that is there after a crash as a whole or not at all, and durable
+// when it returns without an error.
+func Install(d Disk, name string, data []byte) error {
+	if err := writeWhole(d, name+unfinished, data); err != nil {
 		return err
 	}
-	if err := d.Rename(identityName+unfinished, identityName); err != nil {
+	if err := d.Rename(name+unfinished, name); err != nil {
 		return err
 	}
 	return d.Sync()

@@ -40,6 +40,11 @@ func (l *local) Begin(w *world.World, _ Level) error {
 	l.world = w
 	l.in.Reset()
 	l.entering, l.leaving, l.computed = l.entering[:0], l.leaving[:0], false
+	for p := range w.Players { // of a world that was saved when they had given up their seats
+		if int(p) >= len(l.taken) || !l.taken[p] {
+			l.leaving = append(l.leaving, p)
+		}
+	}
 	l.flight.begin(w)
 	return nil
 }

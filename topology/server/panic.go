@@ -87,6 +87,9 @@ func (s *Server) Fail(err error) {
 	s.Shutdown("the game has failed, and the match is over")
 }
 
+// Failed is why the match ended, or nil. The world of a server that has failed must not be used.
+func (s *Server) Failed() error { return s.failed.err }
+
 // over gives the error that the server ends with, once people know.
 func (f *failure) over(now time.Duration, told bool) error {
 	if f.err != nil && (told || now > f.by) {

@@ -38,16 +38,25 @@ func (s *Server) Save() (*Saved, error) {
 		return nil, s.failed.err
 	}
 	out := &Saved{Level: s.scene.level, World: s.scene.world.Host().Save(nil)}
+	out.Seats = s.AppendSeats(nil)
+	for i := range out.Seats {
+		out.Seats[i].UserData = slices.Clone(out.Seats[i].UserData)
+	}
+	return out, nil
+}
+
+// AppendSeats adds the seats of all players to a list, in the order of their numbers, as Save would
+// have them: for who keeps them at every tick. What is in them must be left as it is.
+func (s *Server) AppendSeats(to []SavedSeat) []SavedSeat {
 	for _, seat := range s.players[1:] {
 		if seat != nil {
-			out.Seats = append(out.Seats, SavedSeat{
-				Client: seat.Client, Player: seat.Player, Name: seat.Name,
-				UserData: slices.Clone(seat.UserData),
-				Inside:   seat.inside && s.scene.world.Present(seat.Player),
+			to = append(to, SavedSeat{
+				Client: seat.Client, Player: seat.Player, Name: seat.Name, UserData: seat.UserData,
+				Inside: seat.inside && s.scene.world.Present(seat.Player),
 			})
 		}
 	}
-	return out, nil
+	return to
 }
 
 // Fits says whether a title can go on with what was saved: with its level, and with the world as it

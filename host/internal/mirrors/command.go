@@ -105,7 +105,7 @@ func Command(p *cli.Program) *cobra.Command {
 		"how many may watch at this mirror; below 0 for none")
 	f.IntVar(&r.Mirror.Server.SnapshotRate, "snapshots", 30, "snapshots a second of each player")
 	f.IntVar(&r.Mirror.Server.Workers, "workers", 0, "cores for making snapshots (default: all)")
-	f.DurationVar(&r.Mirror.Server.KeepSeat, "keep", time.Minute,
+	f.DurationVar(&r.Mirror.Server.KeepSeat, "keep-seat", time.Minute,
 		"how long a player is kept whose connection was lost")
 	f.StringVar(&r.Mirror.Timeline, "timeline", "auto",
 		"how mirrors are kept consistent, the same at all: "+strings.Join(kinds.Names(), ", "))

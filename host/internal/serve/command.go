@@ -17,6 +17,7 @@ import (
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/host/internal/keeping"
 	"github.com/coeval-dev/coeval/host/internal/page"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/architecture"
@@ -50,6 +51,12 @@ WebSocket where that is not to be had, as on pages without HTTPS. The page is
 asked for by the addresses of this machine and by the names that --host gives, and pages
 from elsewhere get nothing. If tokens are a backend's, links end in #token=TOKEN.
 
+With --keep FOLDER the game survives the program and the machine: the world is written
+there now and then, and what players do at every tick. Started with the same folder
+again, the server goes on at the last tick that was flushed (--flush), and players come
+back to their bodies by their tickets. The folder holds the key of the tickets and the
+world's secrets.
+
 The line to join with is printed at the start, with an address of this machine;
 from elsewhere it may have others. If the game panics it is said where, and
 how it came to that is written into a trace, NAME-panic-TICK.trace, which {program}
@@ -57,6 +64,7 @@ trace replay repeats. Ctrl-C, or SIGTERM, tells the players and stops.`
 
 const example = `  {program} serve {game}
   {program} serve {game} --players 16 --record match.trace
+  {program} serve {game} --keep folder --flush tick
   {program} serve {game} --listen :5000 --http :5001 --strategy quake3
   {program} serve {game} --architecture quakeworld
   {program} serve {game} --websocket --webtransport :4433
@@ -71,6 +79,7 @@ type flags struct {
 	key, strategy, onPanic string
 	take                   string
 	client                 string
+	keep, flush            string
 }
 
 // Command is the command serve.
@@ -131,10 +140,16 @@ func Command(p *cli.Program) *cobra.Command {
 	f.IntVar(&s.Server.SnapshotRate, "snapshots", 20, "snapshots a second of each player")
 	f.IntVar(&s.Server.Workers, "workers", 0, "cores for making snapshots (default: all)")
 	f.IntVar(&s.Server.Polls, "polls", 4, "how often in a tick to look for datagrams")
-	f.DurationVar(&s.Server.KeepSeat, "keep", time.Minute,
+	f.DurationVar(&s.Server.KeepSeat, "keep-seat", time.Minute,
 		"how long a seat is kept for someone whose connection was lost; below 0 not at all")
 	f.DurationVar(&s.Server.Neutral, "neutral", 500*time.Millisecond,
 		"after how long without commands a player lets go of the controls")
+	f.StringVar(&s.keep, "keep", "",
+		"folder in which the game survives the program and the machine: it goes on from there")
+	f.StringVar(&s.flush, "flush", "1s",
+		"with --keep, when what was played is made durable: never, tick, or so often")
+	f.DurationVar(&s.Keep.Every, "keep-every", 10*time.Second,
+		"with --keep, how often the whole world is written; seldom means a longer start after a crash")
 	f.IntVar(&s.Server.Conn.MaxRate, "max-rate", 256<<10, "most bytes a second to one player")
 	f.BoolVar(&s.Pause, "pause", false, "let players pause the game")
 	f.BoolVar(&s.Server.Develop, "develop", false,
@@ -235,6 +250,26 @@ func reachable(address string) string {
 	return net.JoinHostPort(host, port)
 }
 
+// fillKeep makes options of what the command line says of keeping the game.
+func (s *flags) fillKeep() (err error) {
+	if s.keep == "" {
+		if s.flush != "1s" || s.Keep.Every != 10*time.Second {
+			return cli.Usagef("--flush and --keep-every go with --keep")
+		}
+		return nil
+	}
+	if _, err := time.ParseDuration(s.keep); err == nil {
+		return cli.Usagef("--keep is %q, which is a time: it names a folder, and how long seats are "+
+			"kept is --keep-seat (for a folder of that name: --keep ./%s)", s.keep, s.keep)
+	}
+	if s.Keep.Every < time.Second || s.Keep.Every > time.Hour {
+		return cli.Usagef("--keep-every is %v: it must be from 1s to 1h", s.Keep.Every)
+	}
+	s.Keep.Dir = s.keep
+	s.Keep.Flush, err = keeping.ParseFlush(s.flush)
+	return err
+}
+
 // fill makes options of what the command line says.
 func (s *flags) fill(t *game.Title) (err error) {
 	o := &s.Server
@@ -254,6 +289,9 @@ func (s *flags) fill(t *game.Title) (err error) {
 		o.OnPanic = server.Restart
 	default:
 		return cli.Usagef("--on-panic is %q: it must be end or restart", s.onPanic)
+	}
+	if err := s.fillKeep(); err != nil {
+		return err
 	}
 	if s.PanicTraces == "none" {
 		s.PanicTraces = ""

@@ -24,6 +24,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/entry"
 	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/host/internal/keeping"
 	"github.com/coeval-dev/coeval/host/internal/recording"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/link/webtransport"
@@ -61,7 +62,9 @@ type Options struct {
 	Client      fs.FS
 	Record      string
 	PanicTraces string
-	Log         *slog.Logger
+	// Keep is how the game is kept on disk, if its Dir is one.
+	Keep keeping.Options
+	Log  *slog.Logger
 
 	anyPort bool // will do for WebTransport
 }
@@ -128,6 +131,7 @@ type Server struct {
 	record *recording.Recording
 	panics string // the folder for traces of panics, or nothing
 	meters *Meters
+	keep   *kept // nil without
 }
 
 // New opens the sockets of a server. On an error nothing is left open.
@@ -145,14 +149,18 @@ func New(o Options) (_ *Server, err error) {
 		log: o.Log, title: o.Server.Title, panics: o.PanicTraces, mux: http.NewServeMux(),
 		record: recording.New(o.Record, o.Log),
 	}
-	if s.socket, s.site.Listener, err = OpenPorts(cmp.Or(o.Listen, ":4000"), o.HTTP); err != nil {
+	if s.keep, err = openKept(&o); err != nil {
 		return nil, err
+	}
+	if s.socket, s.site.Listener, err = OpenPorts(cmp.Or(o.Listen, ":4000"), o.HTTP); err != nil {
+		return nil, errors.Join(err, s.keep.close(nil))
 	}
 	links := []link.Link{s.socket}
 	defer func() {
 		if err != nil {
 			CloseAll(links)
 			s.site.Close()
+			_ = s.keep.close(nil)
 		}
 	}()
 	a := entry.Admission{Game: s.title.Name(), UDP: s.socket.LocalAddr().Port()}
@@ -178,7 +186,7 @@ func New(o Options) (_ *Server, err error) {
 	if s.server, err = s.make(o, links); err != nil {
 		return nil, err
 	}
-	if err = s.record.Err(); err != nil {
+	if err = errors.Join(s.record.Err(), s.keep.begun()); err != nil {
 		err = errors.Join(err, s.server.Close())
 		links = nil // the server had them
 		return nil, err
@@ -224,13 +232,23 @@ func SeatsOfEach(o *server.Options) int {
 func (s *Server) make(o Options, links []link.Link) (*server.Server, error) {
 	so := o.Server
 	so.Links, so.News = links, s.news
-	so.After = s.record.Tick
-	so.Begun = func(w *world.World, l server.Level) { s.record.Begin(w, "level "+l.Name) }
+	so.After = func(w *world.World, in *world.Inputs) {
+		s.record.Tick(w, in)
+		s.keep.tick(s.server, w, in)
+	}
+	so.Begun = func(w *world.World, l server.Level) {
+		s.record.Begin(w, "level "+l.Name)
+		s.keep.begin(s.server, w, l)
+	}
 	s.meters = NewMeters(s.title.Game, func(ctx context.Context, m *Metrics) error {
 		m.Site(&s.site)
+		m.kept(s.keep)
 		return s.server.Do(ctx, func() { m.Server(s.server) })
 	})
-	so.Ticked = s.meters.Ticked
+	so.Ticked = func(t server.Times) {
+		s.meters.Ticked(t)
+		s.keep.took(t.Step)
+	}
 	if o.Pause {
 		so.Rules.Pause = func(*server.Seat, bool) error { return nil }
 	}
@@ -374,8 +392,8 @@ func (s *Server) play(ctx context.Context) error {
 	return errors.Join(failed, err)
 }
 
-// Close closes the sockets, and says whether all of the match was recorded.
+// Close closes the sockets, and says whether all of the match was recorded and kept.
 func (s *Server) Close() error {
 	s.site.Close()
-	return errors.Join(s.server.Close(), s.record.Close())
+	return errors.Join(s.server.Close(), s.record.Close(), s.keep.close(s.server))
 }

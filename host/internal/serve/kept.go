@@ -1,0 +1,143 @@
+//go:build !js
+
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/host/internal/keeping"
+	"github.com/coeval-dev/coeval/keep"
+	"github.com/coeval-dev/coeval/topology/server"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A kept is how a server's game is kept on disk. Nil is one that is not.
+type kept struct {
+	keeper *keeping.Keeper
+	err    error // of the first world, without which nothing begins
+	all    []server.SavedSeat
+	seats  []keep.Seat
+}
+
+// openKept opens the folder that the game is kept in, if there is one, and has the server go on
+// with what it holds.
+func openKept(o *Options) (*kept, error) {
+	if o.Keep.Dir == "" {
+		return nil, nil
+	}
+	o.Keep.Log = o.Log
+	k, err := keeping.Open(o.Server.Title.Game, o.Keep)
+	if err != nil {
+		return nil, err
+	}
+	s := &kept{keeper: k}
+	if len(o.Server.Keys) == 0 {
+		key, err := k.Key()
+		if err != nil {
+			return nil, errors.Join(err, s.close(nil))
+		}
+		o.Open = true // as it would be without the folder
+		o.Server.Keys = []token.Key{key}
+	}
+	if found := k.Kept(); found != nil {
+		o.Server.Resume = saved(found)
+	}
+	return s, nil
+}
+
+// saved is a game that was kept as a server takes it.
+func saved(k *keep.Kept) *server.Saved {
+	out := &server.Saved{Level: k.Level, World: k.World.Host().Save(nil)}
+	for _, x := range k.Seats {
+		out.Seats = append(out.Seats, server.SavedSeat{
+			Client: x.Client, Player: x.Player, Name: x.Name, UserData: x.UserData,
+			Inside: x.Inside,
+		})
+	}
+	return out
+}
+
+// list is who sits where. A server that is being made has nobody yet but those who were kept.
+func (k *kept) list(s *server.Server) []keep.Seat {
+	k.seats = k.seats[:0]
+	if s == nil {
+		if found := k.keeper.Kept(); found != nil {
+			k.seats = append(k.seats, found.Seats...)
+		}
+		return k.seats
+	}
+	k.all = s.AppendSeats(k.all[:0])
+	for _, x := range k.all {
+		k.seats = append(k.seats, keep.Seat{
+			Client: x.Client, Player: x.Player, Name: x.Name, UserData: x.UserData,
+			Inside: x.Inside,
+		})
+	}
+	return k.seats
+}
+
+// begin is told each world before its first tick.
+func (k *kept) begin(s *server.Server, w *world.World, l server.Level) {
+	if k == nil {
+		return
+	}
+	if err := k.keeper.Begin(w, l, k.list(s)); err != nil {
+		k.err = fmt.Errorf("the game cannot be kept: %w", err)
+	}
+}
+
+// begun says whether the first world is safe.
+func (k *kept) begun() error {
+	if k == nil {
+		return nil
+	}
+	return k.err
+}
+
+// tick is told each tick.
+func (k *kept) tick(s *server.Server, w *world.World, in *world.Inputs) {
+	if k != nil {
+		k.keeper.Tick(w, in, k.list(s))
+	}
+}
+
+// took is told how long the world took to compute.
+func (k *kept) took(step time.Duration) {
+	if k != nil {
+		k.keeper.Took(step)
+	}
+}
+
+// close ends it. The server is one that has ended, whose world is as its last tick left it.
+func (k *kept) close(s *server.Server) error {
+	if k == nil {
+		return nil
+	}
+	if s == nil || s.Failed() != nil {
+		return k.keeper.Close(nil)
+	}
+	return k.keeper.Close(s.World())
+}
+
+// kept adds how the game is kept.
+func (m *Metrics) kept(k *kept) {
+	if k == nil {
+		return
+	}
+	n := k.keeper.Numbers()
+	m.Gauge("keep_durable_tick", "The last tick that a crash of the machine cannot take.",
+		float64(n.Durable))
+	m.Gauge("keep_behind_ticks", "Ticks that were played and are not durable.",
+		float64(max(n.Played, n.Durable)-n.Durable))
+	m.Gauge("keep_at_risk", "1 if what is played is not being kept, as the disk fails or is slow.",
+		map[bool]float64{true: 1}[n.AtRisk])
+	m.Count("keep_errors_total", "How often something went wrong with the disk.", n.Errors)
+	m.Count("keep_missed_ticks_total", "Ticks that are in no journal.", n.Missed)
+	m.Count("keep_worlds_total", "Whole worlds that were written.", n.Chapters)
+	m.Count("keep_written_bytes_total", "Bytes that were written.", n.Bytes)
+	m.Gauge("keep_world_seconds", "How long the last whole world took to be written and read back.",
+		n.Chapter.Seconds())
+}
