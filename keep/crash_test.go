@@ -16,7 +16,7 @@ import (
 // random faults before. What was said to be durable is there, and all that is there is what was
 // played.
 func TestKills(t *testing.T) {
-	kills := 400
+	kills := 250
 	if os.Getenv("COEVAL_SOAK") != "" {
 		kills = 10000
 	}
@@ -37,7 +37,7 @@ func TestKills(t *testing.T) {
 // TestKillsOfLiars: the same where disks say that they have flushed what they have not. Something
 // may be lost then; but what comes back was played, or it is said that nothing can come back.
 func TestKillsOfLiars(t *testing.T) {
-	kills := 150
+	kills := 100
 	if os.Getenv("COEVAL_SOAK") != "" {
 		kills = 2000
 	}

@@ -11,7 +11,7 @@ lab   stepvet                                           | experiments, benchmark
 service/{directory,store,cluster,admin}                 | finding games, keeping state, joining servers, watching them
 topology/mirror -> topology/server   topology/architecture -> topology/server topology/client   topology/peers -> topology/relay   topology/{solo,client,server,relay,seamless} -> topology/drive   topology/drive   | who runs which copy; and the loop by the clock
 ------------------------------------------------------- | below this line packages are pure
-game   topology/wire   topology/ways -> topology/wire    | what a title is; what client and server say to each other; a player's connections
+game   keep -> game   topology/wire   topology/ways -> topology/wire    | what a title is; a game on disk; what client and server say to each other; a player's connections
 replica   predict -> replica   timeline   trace         | how copies of a world agree
 world   interest -> world   reckon -> world             | what a game is made of
 conn   route   paths -> conn   crimp -> conn route   council   membership -> crimp council   | a secured connection of two machines; how datagrams pass between players' machines; a reliable multicast among several; who is one of them
