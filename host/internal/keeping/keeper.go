@@ -211,7 +211,7 @@ func (k *Keeper) Took(step time.Duration) { k.replay += step }
 
 // A recovery takes about as long as the ticks since the last whole world have taken.
 const (
-	longestReplay = time.Second
+	longestReplay = time.Second / 2
 	leastApart    = time.Second // of two whole worlds
 )
 

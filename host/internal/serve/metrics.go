@@ -253,6 +253,26 @@ func (m *Metrics) Server(s *server.Server) {
 	m.connections(s)
 }
 
+// kept adds how the game is kept.
+func (m *Metrics) kept(k *kept) {
+	if k == nil {
+		return
+	}
+	n := k.keeper.Numbers()
+	m.Gauge("keep_durable_tick", "The last tick that a crash of the machine cannot take.",
+		float64(n.Durable))
+	m.Gauge("keep_behind_ticks", "Ticks that were played and are not durable.",
+		float64(max(n.Played, n.Durable)-n.Durable))
+	m.Gauge("keep_at_risk", "1 if what is played is not being kept, as the disk fails or is slow.",
+		map[bool]float64{true: 1}[n.AtRisk])
+	m.Count("keep_errors_total", "How often something went wrong with the disk.", n.Errors)
+	m.Count("keep_missed_ticks_total", "Ticks that are in no journal.", n.Missed)
+	m.Count("keep_worlds_total", "Whole worlds that were written.", n.Chapters)
+	m.Count("keep_written_bytes_total", "Bytes that were written.", n.Bytes)
+	m.Gauge("keep_world_seconds", "How long the last whole world took to be written and read back.",
+		n.Chapter.Seconds())
+}
+
 // Traffic adds what was handed to links by what it was for, what they did not take of it, and what
 // they say they have sent, which is the rest.
 func (m *Metrics) Traffic(l *conn.Ledger, links link.Counters) {
