@@ -25,8 +25,8 @@ type keptServer struct {
 // serveKept starts the program with a folder, and gives it when it serves.
 func serveKept(t *testing.T, listen, dir string) (*keptServer, string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "serve", "pong", "--listen", listen, "--keep",
-		dir, "--flush", "tick", "--log", "json")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "serve", "pong", "--listen", listen,
+		"--keep", dir, "--flush", "tick", "--log", "json")
 	cmd.Env = append(os.Environ(), asMirror+"=1")
 	cmd.WaitDelay = 10 * time.Second
 	pipe, err := cmd.StderrPipe()

@@ -87,13 +87,8 @@ type ServeOptions struct {
 	// Record is a file that the match is recorded into, for trace and desync.
 	Record string
 
-	// Keep is a folder in which the game survives the program and the machine: a server that is
-	// started with it again goes on where it was, and players come back to their bodies by their
-	// tickets. KeepFlush is when what was played is made durable: "never", "tick" or a time such
-	// as "100ms"; default "1s". KeepEvery is how often the whole world is written; default 10 s.
-	Keep      string
-	KeepFlush string
-	KeepEvery time.Duration
+	// Keep has the game survive the program and the machine.
+	Keep KeepOptions
 
 	// Restart begins the level anew when the game panics in Step, with everyone still there.
 	// Otherwise the match ends, players are told, and Serve returns where it panicked.
@@ -103,6 +98,19 @@ type ServeOptions struct {
 
 	// Log is told what happens. Default: nobody is.
 	Log *slog.Logger
+}
+
+// KeepOptions say how a game survives its program and its machine: a server that is started with
+// the same folder again goes on where it was, and players come back to their bodies by their
+// tickets.
+type KeepOptions struct {
+	// Dir is the folder. Default: none, and nothing is kept.
+	Dir string
+	// Flush is when what was played is made durable: "never", "tick" or a time such as "100ms".
+	// Default: "1s".
+	Flush string
+	// Every is how often the whole world is written. Default: 10 s.
+	Every time.Duration
 }
 
 // inside are the options of the server inside.
@@ -137,12 +145,12 @@ type Server struct{ s *serve.Server }
 
 // NewServer opens the sockets of a server. On an error nothing is left open.
 func NewServer(t *game.Title, o ServeOptions) (*Server, error) {
-	flush, err := keeping.ParseFlush(cmp.Or(o.KeepFlush, "1s"))
+	flush, err := keeping.ParseFlush(cmp.Or(o.Keep.Flush, "1s"))
 	if err != nil {
 		return nil, err
 	}
 	s, err := serve.New(serve.Options{
-		Keep:   keeping.Options{Dir: o.Keep, Flush: flush, Every: o.KeepEvery},
+		Keep:   keeping.Options{Dir: o.Keep.Dir, Flush: flush, Every: o.Keep.Every},
 		Server: o.inside(t), Architecture: o.Architecture, Listen: o.Listen, HTTP: o.HTTP,
 		WebSocket:    o.WebSocket,
 		WebTransport: o.WebTransport, Hosts: o.Hosts, Open: o.Open, Pause: o.Pause,

@@ -79,7 +79,7 @@ func runKills(t *testing.T, seed uint64, lies bool, all *tally) {
 		}
 		k, err := f.Recover()
 		switch {
-		case lies && (err != nil || k == nil) && begun:
+		case lies && (err != nil || k == nil && begun):
 			all.refused++
 			return
 		case err != nil:

@@ -93,7 +93,8 @@ func appendSeats(b []byte, seats []Seat) ([]byte, error) {
 		s := &seats[i]
 		if len(s.Name) > maxName || len(s.UserData) > maxUserData {
 			return nil, fmt.Errorf("keep: player %d has a name of %d bytes and data of %d; at most "+
-				"%d and %d can be kept", s.Player, len(s.Name), len(s.UserData), maxName, maxUserData)
+				"%d and %d can be kept", s.Player, len(s.Name), len(s.UserData), maxName,
+				maxUserData)
 		}
 		var flags byte
 		if s.Inside {

@@ -26,8 +26,8 @@ type Kept struct {
 	Problems []error
 }
 
-// Recover computes the game that was kept, up to the last frame that is whole, or gives nil if there
-// is none yet. If the newest chapter cannot be used it is the one before. An error is one of the
+// Recover computes the game that was kept, up to the last frame that is whole, or gives nil if
+// there is none yet. If the newest chapter cannot be used it is the one before. An error is one of the
 // disk, or that no chapter can be used. Nothing is changed.
 func (f *Folder) Recover() (*Kept, error) {
 	list, err := f.chapters()
@@ -111,9 +111,10 @@ func (f *Folder) replay(name string, until world.Tick, bounded bool) (*Kept, err
 		}
 		if rec.HashBits == 64 {
 			if rec.Hash != c.world.Hash() {
-				return nil, &ChapterError{name, good, fmt.Errorf("%w: the hash of tick %d is %016x "+
-					"here and was %016x; the chapter was written by %s", ErrDiffers, rec.Tick,
-					c.world.Hash(), rec.Hash, c.reader.Header().Build)}
+				return nil, &ChapterError{name, good, fmt.Errorf(
+					"%w: the hash of tick %d is %016x here and was %016x; the chapter was written "+
+						"by %s", ErrDiffers, rec.Tick, c.world.Hash(), rec.Hash,
+					c.reader.Header().Build)}
 			}
 			good = rec.Tick
 			k.Compared++

@@ -159,3 +159,26 @@ func TestGoingOnFromNonsense(t *testing.T) {
 		_ = l.Close()
 	}
 }
+
+// TestGoingOnWithoutSomeone: a world was saved with a player who has no seat any more. The player
+// leaves it, and whoever comes next is someone new.
+func TestGoingOnWithoutSomeone(t *testing.T) {
+	c := newCourt(t, nil)
+	c.join(7, "ada")
+	c.join(9, "grace")
+	before, _ := c.play(120)
+	saved, err := c.server.Save()
+	if err != nil || len(saved.Seats) != 2 {
+		t.Fatal(saved, err)
+	}
+	gone := saved.Seats[0].Player
+	saved.Seats = saved.Seats[1:]
+	next := newCourt(t, saved)
+	if !next.server.World().Present(gone) {
+		t.Fatal("the player has left before the first tick")
+	}
+	next.play(1)
+	if w := next.server.World(); w.Present(gone) || !w.Present(saved.Seats[0].Player) {
+		t.Errorf("player %d of %v is still there, or the other is not", gone, before)
+	}
+}

@@ -75,7 +75,7 @@ type state struct {
 	missed          atomic.Uint64 // ticks that no journal has
 	chapterNanos    atomic.Int64  // how long the last chapter took to write
 	broken          atomic.Bool   // the journal cannot go on without a whole world
-	risk            atomic.Bool   // something that was played is not safe, for longer than it should
+	risk            atomic.Bool   // what is played is not being kept
 }
 
 // An item is a tick, or the beginning of a chapter, or both.

@@ -137,8 +137,8 @@ func TestKeeps(t *testing.T) {
 			t.Fatal(err)
 		}
 		again := begin(t, o)
-		if w := again.world; w.Tick() != tick || w.Hash() != m.past[tick] || len(again.seats) != 2 ||
-			again.seats[1].Name != "player 2" {
+		if w := again.world; w.Tick() != tick || w.Hash() != m.past[tick] ||
+			len(again.seats) != 2 || again.seats[1].Name != "player 2" {
 			t.Errorf("%s: tick %d of %d, %+v", flush, w.Tick(), tick, again.seats)
 		}
 		if same, err := again.k.Key(); err != nil || same != key {
@@ -197,7 +197,9 @@ func TestBadDisk(t *testing.T) {
 			wrong, wait = nil, nil
 			mu.Unlock()
 			close(hold)
-			m.until("it is safe", func(n Numbers) bool { return !n.AtRisk && n.Played == n.Durable })
+			m.until("it is safe", func(n Numbers) bool {
+				return !n.AtRisk && n.Played == n.Durable
+			})
 			loud := said.count("level=ERROR")
 			if n := m.k.Numbers(); loud != 1 || n.Errors != 1 || n.Missed == 0 {
 				t.Errorf("said %d times: %v\n%s", loud, n, said.text.String())
@@ -221,8 +223,7 @@ func TestBadDisk(t *testing.T) {
 	}
 }
 
-// TestBadFolders: what is not a folder for this game is refused in plain words, and nothing in it is
-// changed.
+// TestBadFolders: what is not a folder for this game is refused in plain words, and not changed.
 func TestBadFolders(t *testing.T) {
 	good := t.TempDir()
 	m := begin(t, Options{Dir: good})
@@ -280,7 +281,8 @@ func TestSeats(t *testing.T) {
 		{nil, nil},
 		{[]keep.Seat{seat(2, "b")}, []keep.Seat{seat(2, "b")}},
 		{[]keep.Seat{seat(2, "b")}, nil},
-		{[]keep.Seat{seat(1, "a"), seat(2, "b"), seat(4, "d")}, []keep.Seat{seat(1, "a"), seat(4, "d")}},
+		{[]keep.Seat{seat(1, "a"), seat(2, "b"), seat(4, "d")},
+			[]keep.Seat{seat(1, "a"), seat(4, "d")}},
 		{[]keep.Seat{seat(1, "x"), seat(4, "d")}, []keep.Seat{seat(1, "x"), gone(2)}},
 		{[]keep.Seat{seat(3, "c")}, []keep.Seat{gone(1), seat(3, "c"), gone(4)}},
 		{nil, []keep.Seat{gone(3)}},
