@@ -6,11 +6,22 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Film is shown all that is measured, in the order in which it happens. Worlds are good during
-// the call.
+// A Film is shown what is measured, in the order in which it happens. Instants are since measuring
+// began; worlds are good during the call, and must not be changed.
 type Film interface {
 	// Truth is shown each tick that is decided, when that is known.
-	Truth(now time.Duration, w *world.World)
+	Truth(at time.Duration, w *world.World)
+	// Held is shown what a player's server holds from now on, where servers are ahead of what is
+	// decided.
+	Held(s *Seat, at time.Duration, w *world.World)
 	// Shown is shown what a player sees from now on.
-	Shown(s *Seat, now time.Duration, w *world.World)
+	Shown(s *Seat, at time.Duration, w *world.World)
+}
+
+// Held says what the player's server holds from now on, where that may still change.
+func (s *Seat) Held(w *world.World) {
+	t := s.trial
+	if t.Film != nil && t.since > 0 {
+		t.think(func() { t.Film.Held(s, t.Net.Now()-t.since, w) })
+	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Version is that of results and of what is kept.
-const Version = 1
+const Version = 2
 
 // Result is what Run found. The JSON names are for scripts and stay.
 type Result struct {

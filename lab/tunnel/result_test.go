@@ -152,8 +152,9 @@ func TestReadResult(t *testing.T) {
 		"":                        "no result",
 		"{":                       "no result",
 		`{"version":99}`:          "version 99",
-		`{"version":1}`:           "nothing in it",
-		`{"version":1,"cells":3}`: "no result",
+		`{"version":1}`:           "version 1, and this program reads version 2",
+		`{"version":2}`:           "nothing in it",
+		`{"version":2,"cells":3}`: "no result",
 	} {
 		if _, err := ReadResult("x.json", []byte(text)); err == nil ||
 			!strings.Contains(err.Error(), want) {

@@ -20,8 +20,10 @@ type Sample struct {
 	Figures map[string]float64 `json:"figures"`
 	// Players are the same by player, of those axes that players have.
 	Players []PlayerSample `json:"players"`
-	// Series is what happened in each second.
-	Series []Second `json:"series,omitempty"`
+	// Series is what players met step by step.
+	Series Series `json:"series"`
+	// Incidents are the worst of each kind, kind by kind.
+	Incidents []Incident `json:"incidents,omitempty"`
 	// Digest is of all datagrams, to compare two runs of one seed.
 	Digest uint64 `json:"digest"`
 	// Apart are ticks in which the whole world was not the oracle's, of Ticks, with Setup.Exact.
@@ -37,21 +39,6 @@ type PlayerSample struct {
 	Figures map[string]float64 `json:"figures"`
 }
 
-// A Second is one of a run: what all players met in it.
-type Second struct {
-	At     float64 `json:"at"`
-	Off    float64 `json:"off"` // of others, in widths, mean
-	Stills int     `json:"stills"`
-	Rolled int     `json:"rollbacks"`
-	KBytes float64 `json:"kbytes"` // that all players' machines received
-
-	off    float64
-	n      int
-	stills int
-	rolled int
-	bytes  uint64
-}
-
 // A line is what a machine sends and receives.
 type line struct {
 	end         *netsim.Endpoint
@@ -64,35 +51,6 @@ const headers = 28
 
 func (l *line) in() float64  { return float64(l.sum.ReceivedBytes + headers*l.sum.Received) }
 func (l *line) out() float64 { return float64(l.sum.SentBytes + headers*l.sum.Sent) }
-
-// second is the totals until now, and what is new since the last.
-func (t *Trial) second() Second {
-	now := Second{At: (t.Net.Now() - t.since).Seconds()}
-	for _, s := range t.Seats {
-		now.stills += s.Stills
-		now.rolled += s.Rollbacks
-		now.n += len(s.off)
-		if s.End != nil {
-			c := s.End.Counters()
-			now.bytes += c.ReceivedBytes + headers*c.Received
-		}
-	}
-	if n := len(t.series); n > 0 {
-		last := &t.series[n-1]
-		now.Stills, now.Rolled = now.stills-last.stills, now.rolled-last.rolled
-		now.KBytes = float64(now.bytes-last.bytes) / 1000
-		for _, s := range t.Seats {
-			for _, d := range s.off[min(s.counted, len(s.off)):] {
-				now.off += float64(d)
-			}
-		}
-		now.Off = lab.Ratio(now.off, float64(now.n-last.n)) / t.width()
-	}
-	for _, s := range t.Seats {
-		s.counted = len(s.off)
-	}
-	return now
-}
 
 // width is that of a body, by which distances are told.
 func (t *Trial) width() float64 {
@@ -194,8 +152,8 @@ func quantile(list []float32, q string) float64 {
 // sample sums up.
 func (t *Trial) sample() *Sample {
 	var all tally
-	r := &Sample{Seed: t.Seed, Seconds: t.Time.Seconds(), Series: t.series, Digest: t.Net.Digest(),
-		Ticks: t.truth.ticks, Apart: t.truth.apart}
+	r := &Sample{Seed: t.Seed, Seconds: t.Time.Seconds(), Digest: t.Net.Digest(),
+		Ticks: t.truth.ticks, Apart: t.truth.apart, Series: t.series(), Incidents: t.worst.all()}
 	centre := t.Field.Servers(1, t.Players)[0]
 	for _, s := range t.Seats {
 		all.add(s)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/session"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/timeline/turns"
@@ -35,14 +36,16 @@ type Seat struct {
 	known   map[*Seat]world.Tick            // of others, up to where what they did was shown
 	right   map[world.Player]*ring[sighted] // of copies: what was shown of others' commands
 	counts
-	own     []float32 // milliseconds, each
-	others  []float32
-	server  []float32
-	offOwn  []float32 // distances
-	off     []float32
-	counted int     // of off, in seconds that are over
-	events  []claim // that were shown, until it is known whether they are true
-	hits    []claim
+	own    []float32 // milliseconds, each
+	others []float32
+	server []float32
+	offOwn []float32 // distances
+	off    []float32
+	bins   []bin // what was met step by step
+
+	received uint64  // bytes, when the last step was over
+	events   []claim // that were shown, until it is known whether they are true
+	hits     []claim
 }
 
 // given is a command that was given for a tick.
@@ -57,6 +60,7 @@ type given struct {
 type frame struct {
 	at    time.Duration
 	poses []session.Pose
+	off   []float32 // how far each of them is from the truth, when that is known
 }
 
 // ring is session.Ring, which is large.
@@ -242,7 +246,7 @@ func (s *Seat) display(w *world.World, own world.Tick) bool {
 	}
 	s.newest, s.felt = tick, max(s.felt, own)
 	f := s.shown.Put(tick)
-	f.at, f.poses = now, t.poses(f.poses[:0], w)
+	f.at, f.poses, f.off = now, t.poses(f.poses[:0], w), f.off[:0]
 	if t.on {
 		s.wait(now)
 		s.Shown++
@@ -252,8 +256,8 @@ func (s *Seat) display(w *world.World, own world.Tick) bool {
 	}
 	t.fault.shows(s, now)
 	s.changed = now
-	if t.Film != nil && t.measured(now) {
-		t.Film.Shown(s, now, w)
+	if t.Film != nil && t.since > 0 {
+		t.Film.Shown(s, now-t.since, w)
 	}
 	return true
 }
@@ -267,10 +271,17 @@ func (s *Seat) wait(now time.Duration) {
 	if s.changed == 0 {
 		return
 	}
-	if late := now - s.changed - s.trial.Subject.Game.TickLength(); late > stillness {
-		s.Stills++
-		s.Still += late
-		s.Longest = max(s.Longest, late)
+	length := s.trial.Subject.Game.TickLength()
+	late := now - s.changed - length
+	if late <= stillness {
+		return
+	}
+	s.Stills++
+	s.Still += late
+	s.Longest = max(s.Longest, late)
+	s.bin(now).still += late
+	if late >= leastStill*length {
+		s.wrong(StoodStill, world.Nobody, min(now, s.trial.until-1), s.newest, lab.Millis(late), "")
 	}
 }
 
@@ -347,8 +358,11 @@ func (s *Seat) corrected(w *world.World) {
 
 // Correct says that the player's own body was moved on the screen, by what was learned.
 func (s *Seat) Correct(distance float64) {
-	if s.trial.on && distance > s.trial.Subject.Width()/20 {
+	t := s.trial
+	if t.on && distance > t.Subject.Width()/20 {
 		s.Corrections++
+		s.bin(t.Net.Now()).corrections++
+		s.wrong(Corrected, world.Nobody, t.Net.Now(), s.newest, distance/t.width(), "")
 	}
 }
 
@@ -356,6 +370,7 @@ func (s *Seat) Correct(distance float64) {
 func (s *Seat) Rolled(ticks int) {
 	if s.trial.on {
 		s.Rollbacks++
+		s.bin(s.trial.Net.Now()).rollbacks++
 		s.Deepest = max(s.Deepest, ticks)
 	}
 }

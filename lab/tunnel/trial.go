@@ -1,6 +1,7 @@
 package tunnel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,10 @@ type Setup struct {
 	// Sights also finds out what players should be shown, by the title as it was written, and are
 	// not.
 	Sights bool
-	// Film, if it is set, is shown all that is measured: what is true, and what each is shown.
+	// Worst is how many incidents of each kind are kept. Default: 3.
+	Worst int
+	// Film, if it is set, is shown what is true, and what each player is shown, from when measuring
+	// begins. It changes nothing of what happens.
 	Film Film
 }
 
@@ -63,7 +67,8 @@ type Trial struct {
 	spent [Roles]time.Duration
 	// thought is the processor time of what is no machine's work: bots, and what is measured
 	thought time.Duration
-	series  []Second
+	worst   worst
+	steps   int // of the series that are over
 	fault   fault
 }
 
@@ -193,6 +198,7 @@ func newTrial(s Setup) (*Trial, error) {
 	t := &Trial{Setup: s, Net: netsim.New(netsim.Options{Seed: s.Seed}), body: -1,
 		players: map[world.Player]*Seat{}}
 	t.Random = lab.Random{Rand: t.Net.Rand()}
+	t.worst = worst{most: cmp.Or(s.Worst, usualWorst), of: map[IncidentKind][]Incident{}}
 	if s.Subject.Embodied("") == nil {
 		t.body = s.Subject.BodyClass()
 	}
@@ -243,17 +249,13 @@ func (t *Trial) begin() {
 	for _, s := range t.Seats {
 		s.changed = t.Net.Now()
 	}
-	t.series = append(t.series, t.second())
-	t.Net.Every(time.Second, func() {
-		if t.on {
-			t.series = append(t.series, t.second())
-		}
-	})
+	t.beginSeries()
 }
 
 // end stops measuring what is commanded and sent. What was shown is still held against the truth,
 // which comes later.
 func (t *Trial) end() {
+	t.endStep()
 	t.on = false
 	for i := range t.lines {
 		l := &t.lines[i]

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/session"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -39,6 +40,7 @@ type happened struct {
 // A claim is an event or a hit that somebody was shown, or that happened.
 type claim struct {
 	tick  world.Tick
+	at    time.Duration
 	count bool // it is measured
 	event world.Emitted
 	hit   game.Hit
@@ -105,11 +107,11 @@ func (t *Trial) decided(w *world.World, in *world.Inputs) {
 	if count {
 		t.consult(w, in)
 		t.commands(in)
-		if t.Film != nil {
-			t.Film.Truth(t.Net.Now(), w)
-		}
 	} else if x.oracle != nil && !t.on {
 		x.oracle = nil
+	}
+	if t.Film != nil && t.since > 0 {
+		t.Film.Truth(t.Net.Now()-t.since, w)
 	}
 	t.hear(w)
 	t.hits(w, count)
@@ -222,6 +224,8 @@ func (t *Trial) hear(w *world.World) {
 		s.events = s.settle(s.events, func(c *claim) {
 			if !x.happened(c, 1<<s.Index) {
 				s.Taken++
+				s.wrong(EventTaken, s.ownerOf(c.event, c.tick), c.at, c.tick,
+					lab.Millis(t.Net.Now()-c.at), t.nameOf(c.event))
 			}
 		})
 	}
@@ -270,7 +274,7 @@ func (s *Seat) Foresee(e world.Emitted, t world.Tick) {
 		s.Events++
 	}
 	if len(s.events) < most {
-		s.events = append(s.events, claim{tick: t, event: e, count: count})
+		s.events = append(s.events, claim{tick: t, at: s.trial.Net.Now(), event: e, count: count})
 	}
 }
 
@@ -282,17 +286,19 @@ func (s *Seat) Happens() {
 	}
 }
 
-// Denies says that an event that Happens told of is taken back.
-func (s *Seat) Denies() {
-	if s.trial.on {
+// Denies says that an event that Happens told of is taken back, and for how long it was believed.
+func (s *Seat) Denies(e world.Emitted, believed time.Duration) {
+	if t := s.trial; t.on {
 		s.Taken++
+		s.wrong(EventTaken, s.ownerOf(e, e.Tick), t.Net.Now()-believed, e.Tick,
+			lab.Millis(believed), t.nameOf(e))
 	}
 }
 
 // Hit says that the player is shown a hit at a tick, by whomever.
 func (s *Seat) Hit(h game.Hit, t world.Tick) {
 	if h.Direct && h.By == s.Me && h.Victim != s.Me && len(s.hits) < most {
-		s.hits = append(s.hits, claim{tick: t, hit: h, count: s.trial.on})
+		s.hits = append(s.hits, claim{tick: t, at: s.trial.Net.Now(), hit: h, count: s.trial.on})
 	}
 }
 
@@ -313,6 +319,8 @@ func (t *Trial) hits(w *world.World, count bool) {
 			s.Seen++
 			if !x.granted(c) {
 				s.Denied++
+				s.wrong(HitDenied, c.hit.Victim, c.at, c.tick, s.offAt(c.tick, c.hit.Victim),
+					c.hit.Weapon)
 			}
 		})
 	}
@@ -323,6 +331,8 @@ func (t *Trial) hits(w *world.World, count bool) {
 			n++
 		} else if s := t.players[g.hit.By]; s != nil && !g.taken && g.count {
 			s.Unseen++
+			s.wrong(HitUnseen, g.hit.Victim, s.sawAt(g.tick), g.tick, s.offAt(g.tick, g.hit.Victim),
+				g.hit.Weapon)
 		}
 	}
 	x.grants = x.grants[:n]
@@ -359,8 +369,12 @@ func (t *Trial) killed(w *world.World, h game.Hit) {
 		return
 	}
 	v.Deaths++
-	if h.Direct && h.By != h.Victim && t.covered(w, v, h) > coverTime {
+	if !h.Direct || h.By == h.Victim {
+		return
+	}
+	if hidden := t.covered(w, v, h); hidden > coverTime {
 		v.Covered++
+		v.wrong(DeathCovered, h.By, v.sawAt(w.Tick()), w.Tick(), lab.Millis(hidden), h.Weapon)
 	}
 }
 
@@ -404,10 +418,12 @@ func (s *Seat) compare(x *truth, count bool) {
 		return
 	}
 	var far float32
+	f.off = f.off[:0]
 	count = count && s.trial.measured(f.at)
 	for i := range f.poses {
 		p := &f.poses[i]
 		is := find(x.poses, p.ID)
+		f.off = append(f.off, 0)
 		if is == nil {
 			if count && p.Owner != s.Me {
 				s.Ghosts++
@@ -418,13 +434,18 @@ func (s *Seat) compare(x *truth, count bool) {
 			continue
 		}
 		d := float32(p.At.Sub(is.At).Len())
-		far = max(far, d)
-		switch {
-		case !count:
-		case p.Owner == s.Me:
+		f.off[i], far = d, max(far, d)
+		if !count {
+			continue
+		}
+		s.bin(f.at).book(d, p.Owner == s.Me)
+		if p.Owner == s.Me {
 			s.offOwn = append(s.offOwn, d)
-		default:
-			s.off = append(s.off, d)
+			continue
+		}
+		s.off = append(s.off, d)
+		if bad := float64(d) / s.trial.width(); bad > leastOff {
+			s.wrong(ShownOff, p.Owner, f.at, x.tick, bad, "")
 		}
 	}
 	s.trial.fault.off(s, f.at, far)

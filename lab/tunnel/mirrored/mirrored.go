@@ -84,6 +84,7 @@ type machine struct {
 	kind         string
 	before       timeline.Stats
 	log          execution
+	led          world.Tick // that the leading world had got to
 }
 
 func start(t *tunnel.Trial, form Form) (tunnel.Match, error) {
@@ -182,6 +183,10 @@ func (s *machine) drive() {
 			s.match.rolled(s, depth/n)
 		}
 		s.watch(st)
+		if w := s.mirror.Timeline().Leading(); w.Tick() != s.led || n > 0 {
+			s.led = w.Tick()
+			s.match.held(s, w)
+		}
 		s.before = st
 	}
 	s.match.seat()
@@ -193,6 +198,15 @@ func (m *match) rolled(s *machine, depth int) {
 	for i, u := range m.guests {
 		if m.machines[m.homes[i]] == s {
 			u.Rolled(depth)
+		}
+	}
+}
+
+// held says what a mirror holds, for its players.
+func (m *match) held(s *machine, w *world.World) {
+	for i, u := range m.guests {
+		if m.machines[m.homes[i]] == s {
+			u.Held(w)
 		}
 	}
 }

@@ -201,8 +201,8 @@ func (u *Guest) frame() {
 	for i := range v.Notices {
 		u.heard(v.World, &v.Notices[i])
 	}
-	for range v.Retracted {
-		u.Denies()
+	for i := range v.Retracted {
+		u.Denies(v.Retracted[i].Emitted, v.Retracted[i].Believed)
 	}
 	if v.World == nil || !v.Fresh {
 		return
@@ -278,7 +278,7 @@ func (u *Guest) heard(shown *world.World, n *predict.Notice) {
 	case predict.Happened:
 		u.Happens()
 	case predict.Denied:
-		u.Denies()
+		u.Denies(n.Emitted, n.Believed)
 	}
 }
 
