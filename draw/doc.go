@@ -7,7 +7,8 @@
 //	                              ┌── web        a canvas in the browser, one call a frame
 //	a game's Draw ── Surface ─────┼── window     on the desktop
 //	                 (a list)     ├── terminal   coloured half blocks, or characters
-//	                              └── raster     pixels, for pictures, films and tests
+//	                              ├── raster     pixels, for pictures, films and tests
+//	                              └── vector     SVG, for pages of many frames
 //
 // A frame looks like this:
 //
