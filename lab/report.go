@@ -100,6 +100,16 @@ func (r *Report) Add(format string, args ...any) {
 	}
 }
 
+// Width is how many columns there are.
+func (r *Report) Width() int { return r.width }
+
+// Exactly writes lines as they are, below what was said last: pictures of characters.
+func (r *Report) Exactly(lines []string) {
+	for _, text := range lines {
+		r.line(text)
+	}
+}
+
 // Table writes rows, a slice of structs, with the columns named: fields separated by commas, each a
 // path such as Sizes.Median, and after a colon the head if it is not that of the field. Where a
 // table is too wide it is split, and the columns before a bar are repeated. Columns with nothing in

@@ -9,6 +9,8 @@ import (
 // A Film is shown what is measured, in the order in which it happens. Instants are since measuring
 // began; worlds are good during the call, and must not be changed.
 type Film interface {
+	// Begin is called when measuring begins, with all who play.
+	Begin(seats []*Seat)
 	// Truth is shown each tick that is decided, when that is known.
 	Truth(at time.Duration, w *world.World)
 	// Held is shown what a player's server holds from now on, where servers are ahead of what is

@@ -169,12 +169,8 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		all = append(all, a.Packages...)
 	}
 	o.sources = ReadSources(append(all, here))
-	if o.Open {
-		ticks := int((o.Warm + o.Time + joinTime) / o.subject.Game.TickLength())
-		var err error
-		if o.tape, err = Record(o.subject, o.Players, ticks, o.Seed); err != nil {
-			return nil, err
-		}
+	if err := o.record(); err != nil {
+		return nil, err
 	}
 	m := newMatrix(&o, packages)
 	o.Progress = remaining(o.Progress)
@@ -195,6 +191,28 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		}
 	}
 	return m.result(), nil
+}
+
+// record has bots play on one machine, if players are to do what those did.
+func (o *Options) record() (err error) {
+	if o.Open {
+		ticks := int((o.Warm + o.Time + joinTime) / o.subject.Game.TickLength())
+		o.tape, err = Record(o.subject, o.Players, ticks, o.Seed)
+	}
+	return err
+}
+
+// One is what Run plays of the first architecture on the first network, with a seed of its own.
+func (o Options) One(seed uint64) (Setup, error) {
+	if err := o.Check(); err != nil {
+		return Setup{}, err
+	}
+	if err := o.record(); err != nil {
+		return Setup{}, err
+	}
+	s := o.setup(o.archs[0], o.fields[0], 0)
+	s.Seed, s.Cut = seed, 0
+	return s, o.archs[0].Check(o.subject, o.Players)
 }
 
 // remaining adds to progress how long the rest will take.

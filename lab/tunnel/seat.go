@@ -350,20 +350,39 @@ func (s *Seat) corrected(w *world.World) {
 		if p.Owner != s.Me {
 			continue
 		}
-		if is, alive := s.trial.pose(w, p.ID); alive && is.Life == p.Life {
-			s.Correct(is.At.Sub(p.At).Len())
+		if w.Has(p.ID) {
+			s.Correct(w, p.ID, s.trial.moved(w, p))
 		}
 	}
 }
 
-// Correct says that the player's own body was moved on the screen, by what was learned.
-func (s *Seat) Correct(distance float64) {
+// moved is how far a body is from where it was.
+func (t *Trial) moved(w *world.World, from *session.Pose) float64 {
+	is, _ := t.pose(w, from.ID)
+	return is.At.Sub(from.At).Len()
+}
+
+// Correct says that the player's own body was moved on the screen, by what was learned. A body that
+// has come back to life elsewhere was not.
+func (s *Seat) Correct(w *world.World, id world.ID, distance float64) {
 	t := s.trial
+	life, alive := game.Lives(w, id)
+	if before := s.lastPose(id); !alive || before == nil || before.Life != life {
+		return
+	}
 	if t.on && distance > t.Subject.Width()/20 {
 		s.Corrections++
 		s.bin(t.Net.Now()).corrections++
 		s.wrong(Corrected, world.Nobody, t.Net.Now(), s.newest, distance/t.width(), "")
 	}
+}
+
+// lastPose is where a body was shown last, or nil.
+func (s *Seat) lastPose(id world.ID) *session.Pose {
+	if f := s.shown.At(s.newest); f != nil {
+		return find(f.poses, id)
+	}
+	return nil
 }
 
 // Rolled says that the machine has gone back by so many ticks to compute them again.

@@ -250,6 +250,9 @@ func (t *Trial) begin() {
 		s.changed = t.Net.Now()
 	}
 	t.beginSeries()
+	if t.Film != nil {
+		t.Film.Begin(t.Seats)
+	}
 }
 
 // end stops measuring what is commanded and sent. What was shown is still held against the truth,

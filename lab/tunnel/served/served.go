@@ -210,7 +210,7 @@ func (u *Guest) frame() {
 	p := u.Client.Predict()
 	for _, c := range p.Corrections() {
 		if v.World.Owner(c.Entity) == u.Me {
-			u.Correct(c.Distance)
+			u.Correct(v.World, c.Entity, c.Distance)
 		}
 	}
 	x := tunnel.Picture{World: v.World, Own: v.World.Tick(), Known: u.known(&v)}
