@@ -62,7 +62,7 @@ func (p *pen) enter() {
 	}
 	p.open = true
 	l := &p.lens
-	p.digits = max(0, min(6, int(math.Ceil(math.Log10(10*l.Scale*p.fine)))))
+	p.digits = max(0, min(6, int(math.Ceil(math.Log10(5*l.Scale*p.fine)))))
 	p.add(fmt.Sprintf(`<g transform="matrix(%s 0 0 %s %s %s)">`, number(l.Scale, 5),
 		number(l.ScaleY, 5), number(l.X, 2), number(l.Y, 2)))
 }
@@ -217,11 +217,17 @@ func (p *pen) place(x, y, angle float64, upright bool) string {
 func (p *pen) polygon(c *draw.Call) {
 	var b strings.Builder
 	b.WriteString(`<polygon points="`)
+	last := ""
 	for i := 0; i+1 < len(c.Points); i += 2 {
-		if i > 0 {
+		at := p.n(c.Points[i]) + "," + p.n(c.Points[i+1])
+		if at == last { // a game may have found a corner many times
+			continue
+		}
+		if last != "" {
 			b.WriteByte(' ')
 		}
-		b.WriteString(p.n(c.Points[i]) + "," + p.n(c.Points[i+1]))
+		b.WriteString(at)
+		last = at
 	}
 	p.add(b.String() + `"` + p.ink("fill", c.Color) + "/>")
 }

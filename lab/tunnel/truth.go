@@ -20,6 +20,9 @@ type truth struct {
 	before []session.Pose // those of the tick before
 	older  []session.Pose // and of the one before that
 	turned turning
+	// What flies is gone in the tick in which it hits, so it is known where it was before. Only
+	// titles that tell of cover and hits have this.
+	flies, flew []session.Pose
 
 	said, sworn []world.Emitted // strict events of a tick: the truth's, and the oracle's
 	recent      []happened      // strict events of the last ticks
@@ -114,6 +117,7 @@ func (t *Trial) decided(w *world.World, in *world.Inputs) {
 		t.Film.Truth(t.Net.Now()-t.since, w)
 	}
 	t.hear(w)
+	x.flies, x.flew = t.things(x.flew[:0], w), x.flies
 	t.hits(w, count)
 	t.sight.follow(t, w, count)
 	for _, s := range t.Seats {
@@ -293,122 +297,6 @@ func (s *Seat) Denies(e world.Emitted, believed time.Duration) {
 		s.wrong(EventTaken, s.ownerOf(e, e.Tick), t.Net.Now()-believed, e.Tick,
 			lab.Millis(believed), t.nameOf(e))
 	}
-}
-
-// Hit says that the player is shown a hit at a tick, by whomever.
-func (s *Seat) Hit(h game.Hit, t world.Tick) {
-	if h.Direct && h.By == s.Me && h.Victim != s.Me && len(s.hits) < most {
-		s.hits = append(s.hits, claim{tick: t, at: s.trial.Net.Now(), hit: h, count: s.trial.on})
-	}
-}
-
-// hits holds the hits that were seen against those that were given, and counts who died how.
-func (t *Trial) hits(w *world.World, count bool) {
-	x := &t.truth
-	t.Subject.Hits(w, func(h game.Hit) bool {
-		if h.Direct && h.By != h.Victim {
-			x.grants = append(x.grants, claim{tick: x.tick, hit: h, count: count})
-		}
-		if count && h.Kill {
-			t.killed(w, h)
-		}
-		return true
-	})
-	for _, s := range t.Seats {
-		s.hits = s.settle(s.hits, func(c *claim) {
-			s.Seen++
-			if !x.granted(c) {
-				s.Denied++
-				s.wrong(HitDenied, c.hit.Victim, c.at, c.tick, s.offAt(c.tick, c.hit.Victim),
-					c.hit.Weapon)
-			}
-		})
-	}
-	n := 0
-	for _, g := range x.grants {
-		if g.tick+3*apart > x.tick {
-			x.grants[n] = g
-			n++
-		} else if s := t.players[g.hit.By]; s != nil && !g.taken && g.count {
-			s.Unseen++
-			s.wrong(HitUnseen, g.hit.Victim, s.sawAt(g.tick), g.tick, s.offAt(g.tick, g.hit.Victim),
-				g.hit.Weapon)
-		}
-	}
-	x.grants = x.grants[:n]
-}
-
-// granted finds the hit that was seen among those that were given: the nearest in time.
-func (x *truth) granted(c *claim) bool {
-	var best *claim
-	for i := range x.grants {
-		g := &x.grants[i]
-		if g.taken || g.hit.By != c.hit.By || g.hit.Victim != c.hit.Victim ||
-			g.hit.Weapon != c.hit.Weapon || !near(g.tick, c.tick) {
-			continue
-		}
-		if best == nil || gapOf(g.tick, c.tick) < gapOf(best.tick, c.tick) {
-			best = g
-		}
-	}
-	if best != nil {
-		best.taken = true
-	}
-	return best != nil
-}
-
-func gapOf(a, b world.Tick) world.Tick { return max(a, b) - min(a, b) }
-
-// killed counts a death.
-func (t *Trial) killed(w *world.World, h game.Hit) {
-	if s := t.players[h.By]; s != nil && h.By != h.Victim {
-		s.Kills++
-	}
-	v := t.players[h.Victim]
-	if v == nil {
-		return
-	}
-	v.Deaths++
-	if !h.Direct || h.By == h.Victim {
-		return
-	}
-	if hidden := t.covered(w, v, h); hidden > coverTime {
-		v.Covered++
-		v.wrong(DeathCovered, h.By, v.sawAt(w.Tick()), w.Tick(), lab.Millis(hidden), h.Weapon)
-	}
-}
-
-// coverTime is for how long one must have been behind cover to feel wronged by a hit.
-const coverTime = 100 * time.Millisecond
-
-// covered is for how long the victim of a hit had been behind cover, on its own screen.
-func (t *Trial) covered(w *world.World, v *Seat, h game.Hit) time.Duration {
-	var from *session.Pose
-	for i := range t.truth.poses {
-		if t.truth.poses[i].Owner == h.By {
-			from = &t.truth.poses[i]
-		}
-	}
-	if from == nil {
-		return 0
-	}
-	ticks := 0
-	for ; ticks < session.Remember/4; ticks++ {
-		f := v.shown.At(w.Tick() - world.Tick(ticks))
-		if f == nil {
-			break
-		}
-		hidden := false
-		for i := range f.poses {
-			if p := &f.poses[i]; p.Owner == v.Me {
-				hidden = !t.Subject.Clear(w, from.At, p.At)
-			}
-		}
-		if !hidden {
-			break
-		}
-	}
-	return time.Duration(ticks) * t.Subject.Game.TickLength()
 }
 
 // compare holds what was shown for a tick against the truth.
