@@ -26,6 +26,7 @@ type crew struct {
 	drawer  func() func(*draw.Surface, *game.Frame)
 	images  func(name string) image.Image
 	letters bool
+	holder  string // who decides
 	body    int
 	seats   map[world.Player]int // the number of who plays whom
 	numbers map[int]world.Player // and the reverse
@@ -77,6 +78,10 @@ func newCrew(o *Options, windows []*window) *crew {
 	s := o.setup.Subject
 	c := &crew{subject: s, windows: windows, letters: o.Letters, body: -1,
 		seats: map[world.Player]int{}, numbers: map[int]world.Player{}, drawer: s.Screen.Drawer}
+	c.holder = "what is settled"
+	if o.setup.Arch.Family == tunnel.ClientServer {
+		c.holder = "the server"
+	}
 	if s.Embodied("") == nil {
 		c.body = s.BodyClass()
 	}

@@ -46,10 +46,13 @@ class Film {
       b.addEventListener("click", does);
       return b;
     };
+    this.rings = element("input", { type: "checkbox", className: "rings" });
+    this.rings.addEventListener("change", () => this.show());
     this.play = button("play", "play the moment at a tenth of its speed", () => this.run());
     this.out = element("output");
     const form = element("form", {}, element("label", {}, "through the eyes of ", select), button("back", "a frame back", () => this.go(this.frame - 1)),
-      this.range, button("on", "a frame on", () => this.go(this.frame + 1)), this.play, this.out);
+      this.range, button("on", "a frame on", () => this.go(this.frame + 1)), this.play, this.out,
+      element("label", {}, this.rings, " rings for everybody"));
     form.addEventListener("submit", (e) => e.preventDefault());
     this.views = element("div", { className: "views" });
     this.table = element("table");
@@ -123,14 +126,18 @@ class Film {
     return figure;
   }
 
-  // marks show where bodies truly were at the tick of a screen.
+  // marks show where bodies truly were at the tick of a screen, and the numbers of those whom it is about.
   marks(svg, view, p) {
-    if (view.server) return;
+    const about = this.reel.players.slice(0, this.reel.involved);
     for (const b of p.b || []) {
-      if (!b.w || !b.s || !(b.o > 0.05)) continue;
-      shape(svg, "line", { class: "true", x1: b.s[0], y1: b.s[1], x2: b.w[0], y2: b.w[1] });
-      const ring = shape(svg, "circle", { class: "true", cx: b.w[0], cy: b.w[1], r: 8 });
-      tip(ring, `player ${b.p} truly was here at tick ${p.t}\nshown ${round(b.o)} widths off`);
+      if (!b.s) continue;
+      const involved = about.includes(b.p);
+      if (!view.server && b.w && b.o > 0.05 && (involved || this.rings.checked)) {
+        shape(svg, "line", { class: "true", x1: b.s[0], y1: b.s[1], x2: b.w[0], y2: b.w[1] });
+        const ring = shape(svg, "circle", { class: "true", cx: b.w[0], cy: b.w[1], r: 8 });
+        tip(ring, `player ${b.p} truly was here at tick ${p.t}\nshown ${round(b.o)} widths off`);
+      }
+      if (involved) shape(svg, "text", { class: "tag", x: b.s[0] + 10, y: b.s[1] - 8 }, b.p);
     }
   }
 
@@ -138,13 +145,13 @@ class Film {
   places(eyes, at, held) {
     const screen = when(this.view(eyes, false), at);
     const rows = [];
-    for (const b of (screen && screen.b) || []) {
+    for (const b of ((screen && screen.b) || []).slice().sort((a, b) => a.p - b.p)) {
       const is = held && held.b && held.b.find((h) => h.p === b.p);
       const where = (x) => x.map((v) => v.toFixed(2)).join(", ");
       const far = is ? Math.hypot(...b.x.map((v, i) => v - is.x[i])) / this.films.body : undefined;
       const row = element("tr");
       for (const text of [`player ${b.p}`, where(b.x), is ? where(is.x) : "–", far === undefined ? "–" : round(far),
-        b.o === undefined ? "not known" : round(b.o)]) row.append(element("td", {}, text));
+        b.o === undefined ? "not there" : round(b.o)]) row.append(element("td", {}, text));
       rows.push(row);
     }
     const head = element("tr");

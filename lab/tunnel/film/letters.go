@@ -70,7 +70,7 @@ func (r *Result) strip(p *lab.Report, m *Moment) {
 // characters are a view at an instant: a line that says what it is, and the picture.
 func (c *crew) characters(w *window, v *view, at float64) []string {
 	p := v.when(instant(at))
-	head := v.name()
+	head := c.nameOf(v)
 	lines := make([]string, 1, letterRows+1)
 	if p == nil {
 		head += ": nothing yet"
@@ -94,13 +94,13 @@ func (c *crew) characters(w *window, v *view, at float64) []string {
 	return lines
 }
 
-// name says what a view shows.
-func (v *view) name() string {
+// nameOf says what a view shows.
+func (c *crew) nameOf(v *view) string {
 	switch {
 	case v.held:
-		return fmt.Sprintf("held by the server of player %d", v.player)
+		return fmt.Sprintf("the mirror of player %d", v.player)
 	case v.server:
-		return "decided"
+		return c.holder
 	}
 	return fmt.Sprintf("player %d's screen", v.player)
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/coeval-dev/coeval/draw"
 	"github.com/coeval-dev/coeval/draw/vector"
 	"github.com/coeval-dev/coeval/lab/page"
-	"github.com/coeval-dev/coeval/lab/tunnel"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -100,12 +99,10 @@ func (r *Result) HTML() ([]byte, error) {
 	}
 	data := struct {
 		*Result
-		Kinds   []tunnel.KindEntry
-		Defs    template.HTML
-		Films   []momentData
-		Marked  bool
-		Filming string
-	}{r, tunnel.IncidentKinds(), template.HTML(r.crew.sheet.Defs()), nil, r.crew.marked(), packed}
+		Defs   template.HTML
+		Films  []momentData
+		Marked bool
+	}{r, template.HTML(r.crew.sheet.Defs()), nil, r.crew.marked()}
 	for i := range r.Moments {
 		data.Films = append(data.Films, r.static(&r.Moments[i]))
 	}
@@ -129,11 +126,11 @@ func (r *Result) static(m *Moment) momentData {
 	for _, row := range m.Strip {
 		line := figures{When: row.When, At: fmt.Sprintf("%.3f s", row.At)}
 		for _, v := range views {
-			f := figure{Name: v.name()}
+			f := figure{Name: c.nameOf(v)}
 			if p := v.when(instant(row.At)); p != nil {
 				f.Tick = p.tick
-				svg := fmt.Sprintf(`<svg viewBox="0 0 %d %d" role="img">%s%s</svg>`, pageWidth,
-					pageHeight, c.sheet.Inner(p.frame), c.rings(w, v, p))
+				svg := fmt.Sprintf(`<svg viewBox="0 0 %d %d" role="img">%s%s%s</svg>`, pageWidth,
+					pageHeight, c.sheet.Inner(p.frame), c.rings(w, v, p), c.tags(w, p))
 				f.Picture = template.HTML(svg)
 			}
 			line.List = append(line.List, f)
@@ -166,6 +163,21 @@ func (c *crew) rings(w *window, v *view, p *picture) (text string) {
 	return text
 }
 
+// tags are the numbers of those whom it is about, beside their bodies in a picture.
+func (c *crew) tags(w *window, p *picture) (text string) {
+	if !c.marked() {
+		return ""
+	}
+	lens := p.camera.Lens(pageWidth, pageHeight)
+	for _, player := range w.players[:w.involved] {
+		if b := of(p.bodies, player); b != nil {
+			at := onPage(&lens, b)
+			text += fmt.Sprintf(`<text class="tag" x="%g" y="%g">%d</text>`, at[0]+10, at[1]-8, player)
+		}
+	}
+	return text
+}
+
 // packed is all films as the script reads them: JSON, compressed, in base 64.
 func (r *Result) packed() (string, error) {
 	c := r.crew
@@ -176,7 +188,7 @@ func (r *Result) packed() (string, error) {
 		one := reel{At: millis(w.at), From: millis(w.from), To: millis(w.to), Players: w.players,
 			Involved: w.involved}
 		for _, v := range w.views {
-			s := shots{Player: v.player, Server: v.server, Name: v.name()}
+			s := shots{Player: v.player, Server: v.server, Name: c.nameOf(v)}
 			for k := range v.pictures {
 				s.Pictures = append(s.Pictures, c.shot(w, v, &v.pictures[k]))
 			}

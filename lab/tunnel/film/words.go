@@ -172,17 +172,10 @@ func (c *crew) meanwhile(w *window, i *tunnel.Incident) string {
 		return ""
 	}
 	if before.tick == after.tick {
-		return fmt.Sprintf("; so did %s, at tick %d", holder(v), after.tick)
+		return fmt.Sprintf("; so did %s, at tick %d", c.nameOf(v), after.tick)
 	}
-	return fmt.Sprintf(", while %s went on from tick %d to %d", holder(v), before.tick, after.tick)
-}
-
-// holder is who decides.
-func holder(v *view) string {
-	if v.held {
-		return "its server"
-	}
-	return "what was decided"
+	return fmt.Sprintf(", while %s went on from tick %d to %d", c.nameOf(v), before.tick,
+		after.tick)
 }
 
 // instant tells which tick everybody had at the instant.
@@ -193,10 +186,7 @@ func (c *crew) instant(w *window) string {
 	if held == nil || shown == nil {
 		return ""
 	}
-	text := fmt.Sprintf("At that instant what was decided had come to tick %d", held.tick)
-	if server.held {
-		text = fmt.Sprintf("At that instant the server of player %d held tick %d", p, held.tick)
-	}
+	text := fmt.Sprintf("At that instant %s had come to tick %d", c.nameOf(server), held.tick)
 	text += fmt.Sprintf("; %s's screen showed tick %d", player(p), shown.tick)
 	length := lab.Millis(c.subject.Game.TickLength())
 	switch by := float64(ticks(shown.tick, held.tick)) * length; {
