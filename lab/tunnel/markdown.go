@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Markdown is the report as text: the advice, and for each network a table with all axes.
-func (r *Result) Markdown(a *Advice) []byte {
+// Markdown is the report as text: the advice, for each network a table with all axes, and the worst
+// incidents.
+func (r *Result) Markdown(a *Advice, worst []Worst) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s in the wind tunnel\n\n", r.Game)
 	fmt.Fprintf(&b, "Map %s, %d players, %.0f s a run at %d ticks a second, seed %d on.", r.Level,
@@ -53,6 +54,7 @@ func (r *Result) Markdown(a *Advice) []byte {
 	for _, n := range r.Networks {
 		r.tableOf(&b, n)
 	}
+	incidentsOf(&b, worst)
 	b.WriteString("\n## The axes\n\n")
 	for _, x := range axes {
 		unit := ""

@@ -1,10 +1,10 @@
 package tunnel
 
 import (
-	"bytes"
 	_ "embed" // the page's parts
 	"encoding/json"
-	"html/template"
+
+	"github.com/coeval-dev/coeval/lab/page"
 )
 
 // The page is one file that needs nothing else: what was found stands in it as JSON, and a script
@@ -16,32 +16,31 @@ var (
 	pageStyle string
 	//go:embed report.js
 	pageScript string
-
-	page = template.Must(template.New("report").Parse(pageText))
+	//go:embed scatter.js
+	scatterScript string
 )
 
 // pageData is what the page shows.
 type pageData struct {
-	Result *Result `json:"result"`
-	Advice *Advice `json:"advice"`
-	Axes   []Axis  `json:"axes"`
+	Result *Result     `json:"result"`
+	Advice *Advice     `json:"advice"`
+	Worst  []Worst     `json:"worst"`
+	Kinds  []KindEntry `json:"kinds"`
+	Axes   []Axis      `json:"axes"`
 }
 
 // HTML is the report as a page that needs no network.
-func (r *Result) HTML(a *Advice) ([]byte, error) {
-	data, err := json.Marshal(pageData{r.brief(), a, axes})
+func (r *Result) HTML(a *Advice, worst []Worst) ([]byte, error) {
+	data, err := json.Marshal(pageData{r.brief(), a, worst, incidentKinds, axes})
 	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	err = page.Execute(&b, struct {
-		Result *Result
-		Advice *Advice
-		Style  template.CSS
-		Script template.JS
-		Data   template.JS
-	}{r, a, template.CSS(pageStyle), template.JS(pageScript), template.JS(data)})
-	return b.Bytes(), err
+	p := page.Page{Text: pageText, Style: pageStyle, Script: scatterScript + pageScript,
+		Content: data, Data: struct {
+			Result *Result
+			Advice *Advice
+		}{r, a}}
+	return p.HTML()
 }
 
 // brief is the result with one run of each in full, and of the others only what they came to.
@@ -50,7 +49,7 @@ func (r *Result) brief() *Result {
 	short.Cells = nil
 	for _, c := range r.Cells {
 		if len(c.Samples) > 1 {
-			c.Samples = c.Samples[:1]
+			c.Samples = c.Samples[:1:1]
 		}
 		short.Cells = append(short.Cells, c)
 	}

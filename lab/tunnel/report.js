@@ -1,22 +1,16 @@
-"use strict";
-// What was found is in report: {result, advice, axes}. This script draws it.
-const { result, advice, axes } = report;
-const byId = (id) => document.getElementById(id);
+// What was found is in report: {result, advice, worst, kinds, axes}. This script draws it.
+const { result, advice, worst, kinds, axes } = report;
 const axisOf = (key) => axes.find((a) => a.Key === key);
 const familyOf = (name) => result.architectures.find((a) => a.name === name).family;
 const colour = (name) => `var(--${familyOf(name)})`;
 const cellOf = (arch, network) =>
   result.cells.find((c) => c.architecture === arch && c.network === network);
 const named = (a) => a.Head + (a.Unit ? ", " + a.Unit : "");
-
-function round(v) {
-  const a = Math.abs(v);
-  if (a === 0) return "0";
-  if (a >= 100) return v.toFixed(0);
-  if (a >= 10) return v.toFixed(1);
-  if (a >= 1) return v.toFixed(2);
-  return v.toFixed(3);
-}
+// Heads such as "p95" say only beside others what they are of.
+const whole = (a) => {
+  const of = axes.slice(0, axes.indexOf(a)).reverse().find((b) => b.Group === a.Group && b.Head.length > 7);
+  return ["median", "p95", "most", "deepest", "longest"].includes(a.Head) && of ? `${of.Head.replace(/, mean$/, "")}: ${named(a)}` : named(a);
+};
 
 // few says that a figure rests on too few runs.
 function few(a, f) {
@@ -29,40 +23,6 @@ function text(a, f) {
   return round(f.mean) + (half > 0 ? " ± " + round(half) : "");
 }
 
-function element(tag, attributes, content) {
-  const e = document.createElement(tag);
-  Object.assign(e, attributes);
-  if (content !== undefined) e.append(content);
-  return e;
-}
-
-function shape(parent, tag, attributes, content) {
-  const e = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const k in attributes) e.setAttribute(k, attributes[k]);
-  if (content !== undefined) e.textContent = content;
-  parent.append(e);
-  return e;
-}
-
-function choices(select, list, chosen) {
-  for (const [value, name] of list) select.append(element("option", { value }, name));
-  select.value = chosen;
-}
-
-// A tip says what a mark stands for, to those who point at it.
-function tip(e, words) {
-  const show = (at) => {
-    const box = byId("tip");
-    box.textContent = words;
-    box.hidden = false;
-    const w = box.offsetWidth, h = box.offsetHeight;
-    box.style.left = Math.max(4, Math.min(at.clientX + 12, innerWidth - w - 4)) + "px";
-    box.style.top = Math.max(4, at.clientY > h + 20 ? at.clientY - h - 10 : at.clientY + 14) + "px";
-  };
-  e.addEventListener("pointermove", show);
-  e.addEventListener("pointerleave", () => (byId("tip").hidden = true));
-}
-
 // steps are round numbers from 0 to a most.
 function steps(most) {
   if (!(most > 0)) return [0, 1];
@@ -71,6 +31,13 @@ function steps(most) {
   const list = [];
   for (let v = 0; v < most + step * 0.999; v += step) list.push(v);
   return list;
+}
+
+function picture(width, height) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute("role", "img");
+  return svg;
 }
 
 const hidden = new Set(); // families that are not shown
@@ -89,9 +56,7 @@ function scatter() {
   const sx = steps(Math.max(...marks.map((m) => m.fx.high), 0)), sy = steps(Math.max(...marks.map((m) => m.fy.high), 0));
   const px = (v) => left + (v / sx.at(-1)) * (width - left - right);
   const py = (v) => height - bottom - (v / sy.at(-1)) * (height - top - bottom);
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  svg.setAttribute("role", "img");
+  const svg = picture(width, height);
   for (const v of sx) {
     shape(svg, "line", { class: "grid", x1: px(v), x2: px(v), y1: top, y2: height - bottom });
     shape(svg, "text", { x: px(v), y: height - bottom + 16, "text-anchor": "middle" }, round(v));
@@ -100,11 +65,11 @@ function scatter() {
     shape(svg, "line", { class: "grid", x1: left, x2: width - right, y1: py(v), y2: py(v) });
     shape(svg, "text", { x: left - 6, y: py(v) + 4, "text-anchor": "end" }, round(v));
   }
-  shape(svg, "text", { x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle" }, named(x));
+  shape(svg, "text", { x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle" }, whole(x));
   shape(svg, "text", { x: 14, y: (top + height - bottom) / 2, "text-anchor": "middle",
-    transform: `rotate(-90 14 ${(top + height - bottom) / 2})` }, named(y));
+    transform: `rotate(-90 14 ${(top + height - bottom) / 2})` }, whole(y));
   const clip = (v) => Math.max(v, 0);
-  const taken = []; // where names stand
+  const dots = [];
   for (const { c, fx, fy } of marks) {
     const g = shape(svg, "g", { class: "mark" }), paint = colour(c.architecture);
     const cx = px(fx.mean), cy = py(fy.mean);
@@ -112,23 +77,15 @@ function scatter() {
     shape(g, "line", { ...bar, x1: px(clip(fx.low)), x2: px(fx.high), y1: cy, y2: cy });
     shape(g, "line", { ...bar, x1: cx, x2: cx, y1: py(clip(fy.low)), y2: py(fy.high) });
     shape(g, "circle", { cx, cy, r: 6, fill: paint });
-    if (network !== "") {
-      let ny = cy + 4;
-      const free = (at) => !taken.some((t) => Math.abs(t.y - at) < 13 && Math.abs(t.x - cx) < 110);
-      const off = [0, -14, 14, -28, 28, -42, 42, -56, 56].find((d) => free(cy + 4 + d) && cy + 4 + d < height - bottom);
-      ny += off || 0;
-      taken.push({ x: cx, y: ny });
-      const end = cx > width - 150;
-      shape(g, "text", { class: "name", x: end ? cx - 10 : cx + 10, y: ny,
-        "text-anchor": end ? "end" : "start" }, c.architecture);
-    }
-    tip(g, `${c.architecture} on ${c.network}\n${named(x)}: ${text(x, fx)}\n${named(y)}: ${text(y, fy)}`);
+    dots.push({ x: cx, y: cy, name: c.architecture, mark: g });
+    tip(g, `${c.architecture} on ${c.network}\n${whole(x)}: ${text(x, fx)}\n${whole(y)}: ${text(y, fy)}`);
     g.addEventListener("click", () => {
       byId("arch").value = c.architecture;
       one();
       byId("one").scrollIntoView({ behavior: "smooth" });
     });
   }
+  if (network !== "") names(svg, dots, { x: left, y: 2, w: width - left, h: height - bottom - 2 });
   if (marks.length === 0)
     shape(svg, "text", { x: width / 2, y: height / 2, "text-anchor": "middle" }, "nothing was measured on both of these here");
   byId("scatter").replaceChildren(svg);
@@ -144,9 +101,8 @@ function ranks() {
   // What costs more than ten times the best is cut short.
   const all = advice.networks.flatMap((n) => n.ranks.map((k) => Math.min(k.cost, 10 * Math.max(n.ranks[0].cost, 0.5))));
   const most = Math.max(...all, 0.1);
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   const height = rows * row + 40;
-  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  const svg = picture(width, height);
   let y = 16, x = left;
   groups.forEach((g, i) => {
     shape(svg, "rect", { x, y: y - 10, width: 10, height: 10, fill: paints[i] });
@@ -214,59 +170,141 @@ function one() {
     row.append(element("td", { colSpan: cells.length + 1 }, refused.map((c) => c.network + ": " + c.refused).join("; ")));
     table.append(row);
   }
-  series(cells);
+  again();
+}
+
+// again draws what depends on the choices within one architecture.
+function again() {
+  const arch = byId("arch").value;
+  series(arch);
+  bars(arch);
   players(arch);
 }
 
-// series draws how far others were off, second by second, on all networks.
-function series(cells) {
-  const width = 900, height = 180, left = 60, bottom = 30, top = 16;
-  const lines = cells.filter((c) => c && c.samples && c.samples[0] && c.samples[0].series)
-    .map((c) => ({ name: c.network, at: c.samples[0].series.slice(1) }));
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  const long = Math.max(...lines.flatMap((l) => l.at.map((s) => s.at)), 1);
-  const sy = steps(Math.max(...lines.flatMap((l) => l.at.map((s) => s.off)), 0.1));
-  const px = (v) => left + (v / long) * (width - left - 130);
+// paint is the colour of the ith line.
+const paint = (i) => `hsl(${(i * 137) % 360} 60% 50%)`;
+
+// linesOf are the curves of an axis: of an architecture on each network, of all architectures on one, or of each player.
+function linesOf(axis, arch) {
+  const network = byId("sfield").value, by = byId("slines").value;
+  const series = (c) => c && c.samples && c.samples[0] && c.samples[0].series;
+  const list = [];
+  const add = (name, s, values) => {
+    if (s && values && values[axis]) list.push({ name, step: s.step, at: values[axis] });
+  };
+  if (by === "network") for (const n of result.networks) add(n.name, series(cellOf(arch, n.name)), (series(cellOf(arch, n.name)) || {}).all);
+  if (by === "architecture") for (const a of result.architectures) add(a.name, series(cellOf(a.name, network)), (series(cellOf(a.name, network)) || {}).all);
+  if (by === "player") {
+    const c = cellOf(arch, network), s = series(c);
+    ((s && s.players) || []).forEach((p, i) => add(`player ${i + 1}, ${c.samples[0].players[i].home}`, s, p));
+  }
+  return list;
+}
+
+// series draws an axis over the time of the first run.
+function series(arch) {
+  const axis = axisOf(byId("saxis").value), lines = linesOf(byId("saxis").value, arch);
+  const width = 900, left = 60, right = 190, bottom = 34, top = 16;
+  const height = Math.max(220, top + 30 + 15 * lines.length);
+  const svg = picture(width, height);
+  const long = Math.max(...lines.map((l) => l.at.length * l.step), 1);
+  const sy = steps(Math.max(...lines.flatMap((l) => l.at), axis ? axis.Floor : 0.1));
+  const px = (v) => left + (v / long) * (width - left - right);
   const py = (v) => height - bottom - (v / sy.at(-1)) * (height - top - bottom);
   for (const v of sy) {
-    shape(svg, "line", { class: "grid", x1: left, x2: width - 130, y1: py(v), y2: py(v) });
+    shape(svg, "line", { class: "grid", x1: left, x2: width - right, y1: py(v), y2: py(v) });
     shape(svg, "text", { x: left - 6, y: py(v) + 4, "text-anchor": "end" }, round(v));
   }
-  shape(svg, "text", { x: left, y: height - 8 }, "seconds of the first run; up: how far others are shown off, in widths");
+  for (const v of steps(long).filter((v) => v <= long))
+    shape(svg, "text", { x: px(v), y: height - bottom + 14, "text-anchor": "middle" }, round(v));
+  const which = byId("slines").value;
+  const where = which === "network" ? arch : which === "player" ? `${arch} on ${byId("sfield").value}` : `on ${byId("sfield").value}`;
+  shape(svg, "text", { x: left, y: height - 4 }, axis ? `seconds of the first run; up: ${whole(axis)}; ${where}` : "nothing was measured by time");
   lines.forEach((l, i) => {
-    const paint = `hsl(${(i * 137) % 360} 60% 50%)`;
-    const path = shape(svg, "polyline", { fill: "none", stroke: paint, "stroke-width": 2,
-      points: l.at.map((s) => `${px(s.at)},${py(s.off)}`).join(" ") });
-    shape(svg, "text", { x: width - 120, y: top + 14 + 15 * i, style: `fill: ${paint}` }, l.name);
-    tip(path, l.name);
+    // A value is that of the step that ends there.
+    const points = l.at.map((v, k) => `${px((k + 0.5) * l.step)},${py(v)}`).join(" ");
+    const curve = shape(svg, "polyline", { class: "curve", stroke: paint(i), points });
+    shape(svg, "text", { x: width - right + 10, y: top + 14 + 15 * i, style: `fill: ${paint(i)}` }, l.name);
+    tip(curve, `${l.name}\n${axis ? whole(axis) : ""}: ${round(l.at.reduce((a, b) => a + b, 0) / l.at.length)} on average, ${round(Math.max(...l.at))} at most`);
   });
   byId("series").replaceChildren(svg);
 }
 
-// players shows what each player met, on the network that is chosen above or the first.
+// bars draws an axis for each player, on the network that is chosen.
+function bars(arch) {
+  const network = byId("sfield").value, c = cellOf(arch, network), axis = axisOf(byId("paxis").value);
+  const list = (c && c.samples && c.samples[0].players) || [];
+  const width = 900, left = 190, row = 18, height = row * list.length + 30;
+  const svg = picture(width, height);
+  const known = list.map((p) => axis && p.figures[axis.Key]);
+  const most = Math.max(...known.filter((v) => v !== undefined), axis ? axis.Floor : 1, 1e-9);
+  list.forEach((p, i) => {
+    const y = row * i, v = known[i];
+    shape(svg, "text", { class: "name", x: left - 8, y: y + 13, "text-anchor": "end" }, `${i + 1}: ${p.home}${p.city ? ", " + p.city : ""}, ${round(p.round_trip_ms)} ms`);
+    if (v !== undefined) {
+      const bar = shape(svg, "rect", { x: left, y: y + 3, width: Math.max(0, (v / most) * (width - left - 60)), height: 12, fill: paint(i) });
+      tip(bar, `player ${i + 1}\n${whole(axis)}: ${round(v)}`);
+    }
+    shape(svg, "text", { x: left + 6 + Math.max(0, ((v || 0) / most) * (width - left - 60)), y: y + 13 }, v === undefined ? "–" : round(v));
+  });
+  shape(svg, "text", { x: left, y: height - 6 }, axis ? `${whole(axis)}; ${arch} on ${network}, first run` : "");
+  byId("bars").replaceChildren(svg);
+}
+
+// players shows all that was measured of each player.
 function players(arch) {
-  const network = byId("field").value || result.networks[0].name;
-  const c = cellOf(arch, network), table = byId("players");
-  const keys = ["own_ms", "others_ms", "off_others_mean", "hits_denied", "still", "corrections", "commands_late"];
+  const network = byId("sfield").value, c = cellOf(arch, network), table = byId("players");
   table.replaceChildren();
   if (!c || !c.samples) return;
+  const list = c.samples[0].players;
+  const keys = axes.filter((a) => list.some((p) => p.figures[a.Key] !== undefined));
   const head = element("tr");
-  for (const name of ["on " + network, "round trip, ms"].concat(keys.map((k) => named(axisOf(k))))) head.append(element("th", {}, name));
+  for (const name of ["on " + network, "round trip, ms"].concat(keys.map(whole))) head.append(element("th", {}, name));
   table.append(head);
-  c.samples[0].players.forEach((p, i) => {
+  list.forEach((p, i) => {
     const row = element("tr");
     row.append(element("td", {}, `${i + 1}: ${p.home}${p.city ? ", " + p.city : ""}`), element("td", {}, round(p.round_trip_ms)));
-    for (const k of keys) row.append(element("td", {}, p.figures[k] === undefined ? "–" : round(p.figures[k])));
+    for (const a of keys) row.append(element("td", {}, p.figures[a.Key] === undefined ? "–" : round(p.figures[a.Key])));
     table.append(row);
   });
 }
 
+// incidents lists the worst moments that are chosen.
+function incidents() {
+  const arch = byId("iarch").value, kind = byId("ikind").value, table = byId("worst");
+  const head = element("tr");
+  for (const name of ["architecture", "what", "how bad", "network", "seed", "at", "who", "show it"]) head.append(element("th", {}, name));
+  table.replaceChildren(head);
+  for (const w of worst || []) {
+    if ((arch && w.architecture !== arch) || (kind && w.kind !== kind)) continue;
+    const k = kinds.find((k) => k.kind === w.kind), row = element("tr");
+    const who = `player ${w.player}` + (w.other ? `, player ${w.other}` : "") + (w.what ? `, ${w.what}` : "");
+    const copy = element("button", { type: "button", title: "copy the command" }, "copy");
+    copy.addEventListener("click", () => navigator.clipboard && navigator.clipboard.writeText(w.command));
+    row.append(element("td", {}, w.architecture), element("td", { title: k.about }, k.name), element("td", { className: "much" }, `${round(w.bad)} ${k.unit}`),
+      element("td", {}, w.network), element("td", {}, String(w.seed)), element("td", {}, w.at.toFixed(3) + " s"), element("td", {}, who),
+      element("td", { className: "command" }, element("code", {}, w.command), " ", copy));
+    table.append(row);
+  }
+  if (table.children.length === 1) table.append(element("tr", {}, element("td", { colSpan: 8 }, "nothing of that kind went wrong")));
+}
+
 const measured = axes.filter((a) => result.cells.some((c) => c.figures && c.figures[a.Key]));
-choices(byId("x"), measured.map((a) => [a.Key, named(a)]), "others_ms");
-choices(byId("y"), measured.map((a) => [a.Key, named(a)]), measured.some((a) => a.Key === "off_others_mean") ? "off_others_mean" : "own_ms");
+choices(byId("x"), measured.map((a) => [a.Key, whole(a)]), "others_ms");
+choices(byId("y"), measured.map((a) => [a.Key, whole(a)]), measured.some((a) => a.Key === "off_others_mean") ? "off_others_mean" : "own_ms");
 choices(byId("field"), [["", "all"]].concat(result.networks.map((n) => [n.name, n.name])), result.networks[0].name);
 choices(byId("arch"), result.architectures.map((a) => [a.name, a.name]), advice.networks.length ? advice.networks[0].choice : result.architectures[0].name);
+// What samples have by time, and by player.
+const samples = result.cells.flatMap((c) => c.samples || []);
+const timed = axes.filter((a) => samples.some((s) => s.series && s.series.all && s.series.all[a.Key]));
+const played = axes.filter((a) => samples.some((s) => s.players && s.players.some((p) => p.figures[a.Key] !== undefined)));
+const first = (list, ...keys) => (list.find((a) => keys.includes(a.Key)) || list[0] || { Key: "" }).Key;
+choices(byId("saxis"), timed.map((a) => [a.Key, whole(a)]), first(timed, "off_others_mean"));
+choices(byId("slines"), ["network", "player", "architecture"].map((n) => [n, n]), "network");
+choices(byId("sfield"), result.networks.map((n) => [n.name, n.name]), result.networks[0].name);
+choices(byId("paxis"), played.map((a) => [a.Key, whole(a)]), first(played, "others_ms"));
+choices(byId("iarch"), [["", "all"]].concat(result.architectures.map((a) => [a.name, a.name])), "");
+choices(byId("ikind"), [["", "all"]].concat(kinds.map((k) => [k.kind, k.name])), "");
 for (const family of new Set(result.architectures.map((a) => a.family))) {
   const box = element("input", { type: "checkbox", checked: true });
   box.addEventListener("change", () => {
@@ -279,9 +317,15 @@ for (const family of new Set(result.architectures.map((a) => a.family))) {
   byId("families").append(label, " ");
 }
 for (const id of ["x", "y", "field"]) byId(id).addEventListener("change", scatter);
-byId("field").addEventListener("change", one);
+byId("field").addEventListener("change", () => {
+  if (byId("field").value) byId("sfield").value = byId("field").value;
+  one();
+});
 byId("arch").addEventListener("change", one);
-for (const a of axes) byId("words").append(element("dt", {}, named(a)), element("dd", {}, a.About[0].toUpperCase() + a.About.slice(1) + "."));
+for (const id of ["saxis", "slines", "sfield", "paxis"]) byId(id).addEventListener("change", again);
+for (const id of ["iarch", "ikind"]) byId(id).addEventListener("change", incidents);
+for (const a of axes) byId("words").append(element("dt", {}, whole(a)), element("dd", {}, a.About[0].toUpperCase() + a.About.slice(1) + "."));
 ranks();
 scatter();
 one();
+incidents();

@@ -22,6 +22,7 @@ type Result struct {
 	Rate          int            `json:"tick_rate"`
 	Seed          uint64         `json:"seed"`
 	Seconds       float64        `json:"seconds"`
+	Warm          float64        `json:"warm_seconds"`
 	Open          bool           `json:"open_loop,omitempty"`
 	Architectures []Entry        `json:"architectures"`
 	Networks      []NetworkEntry `json:"networks"`

@@ -357,7 +357,8 @@ func (m *matrix) result() *Result {
 	o := m.o
 	r := &Result{
 		Version: Version, Game: o.subject.Name(), Level: o.subject.Level, Players: o.Players,
-		Rate: o.subject.Game.Rate(), Seed: o.Seed, Seconds: o.Time.Seconds(), Open: o.Open}
+		Rate: o.subject.Game.Rate(), Seed: o.Seed, Seconds: o.Time.Seconds(),
+		Warm: o.Warm.Seconds(), Open: o.Open}
 	for _, a := range o.archs {
 		r.Architectures = append(r.Architectures, Entry{a.Name, a.Family, a.About,
 			o.values[a.Name]})

@@ -20,7 +20,7 @@ import (
 
 const reportLong = `Write what {program} lab run found as a report: which architecture to choose on
 which network, and why, in plain words; a picture of the trade; a page for each
-architecture.
+architecture; and its worst moments, each with the command that shows it as a film.
 
 FILE ends in .html for one page that needs nothing else, in .md for Markdown, or in
 .json for programs; several may be given. Without a FILE the words are printed.
@@ -67,7 +67,7 @@ func (r *reportRun) run(p *host.Program, cmd *cobra.Command, files []string) err
 	}
 	advice := result.Advise(weights)
 	for _, f := range files {
-		if err := write(f, result, advice); err != nil {
+		if err := write(f, result, advice, result.Worst(p.Name)); err != nil {
 			return err
 		}
 		fmt.Fprintln(cmd.OutOrStdout(), f)
@@ -113,18 +113,19 @@ func (r *reportRun) load(p *host.Program) (*tunnel.Result, error) {
 }
 
 // write writes a report as a whole.
-func write(path string, r *tunnel.Result, a *tunnel.Advice) (err error) {
+func write(path string, r *tunnel.Result, a *tunnel.Advice, worst []tunnel.Worst) (err error) {
 	var b []byte
 	switch filepath.Ext(path) {
 	case ".md":
-		b = r.Markdown(a)
+		b = r.Markdown(a, worst)
 	case ".html":
-		b, err = r.HTML(a)
+		b, err = r.HTML(a, worst)
 	default:
 		b, err = json.MarshalIndent(struct {
 			Result *tunnel.Result `json:"result"`
 			Advice *tunnel.Advice `json:"advice"`
-		}{r, a}, "", "\t")
+			Worst  []tunnel.Worst `json:"worst_incidents"`
+		}{r, a, worst}, "", "\t")
 	}
 	if err != nil {
 		return err

@@ -1,0 +1,112 @@
+package tunnel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Worst is the worst incident of a kind that an architecture had in any run.
+type Worst struct {
+	Arch    string `json:"architecture"`
+	Network string `json:"network"`
+	Seed    uint64 `json:"seed"`
+	Incident
+	// Command shows it as a film.
+	Command string `json:"command"`
+}
+
+// Worst lists the worst incident of each kind, for each architecture, with the command of a program
+// that shows it.
+func (r *Result) Worst(program string) (list []Worst) {
+	for _, e := range r.Architectures {
+		of := map[IncidentKind]*Worst{}
+		for i := range r.Cells {
+			c := &r.Cells[i]
+			if c.Arch != e.Name {
+				continue
+			}
+			for k := range c.Samples {
+				s := &c.Samples[k]
+				for _, x := range s.Incidents {
+					if old := of[x.Kind]; old == nil || x.Bad > old.Bad {
+						of[x.Kind] = &Worst{Arch: c.Arch, Network: c.Field, Seed: s.Seed, Incident: x}
+					}
+				}
+			}
+		}
+		for _, k := range incidentKinds {
+			if w := of[k.Kind]; w != nil {
+				w.Command = r.command(program, w)
+				list = append(list, *w)
+			}
+		}
+	}
+	return list
+}
+
+// command is what shows an incident as a film.
+func (r *Result) command(program string, w *Worst) string {
+	text := fmt.Sprintf("%s lab incident --game %s --map %s --architecture %s --network %s "+
+		"--players %d --seed %d --time %s --warm %s", program, quote(r.Game), quote(r.Level),
+		w.Arch, quote(w.Network), r.Players, w.Seed, seconds(r.Seconds), seconds(r.Warm))
+	if r.Open {
+		text += fmt.Sprintf(" --open --recorded %d", r.Seed)
+	}
+	return fmt.Sprintf("%s --kind %s --out %s.html", text, w.Kind, w.Kind)
+}
+
+func seconds(s float64) string { return time.Duration(s * float64(time.Second)).String() }
+
+// quote writes a word as shells take it.
+func quote(word string) string {
+	plain := func(c rune) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			strings.ContainsRune("+@._=/%-,:", c)
+	}
+	if word != "" && !strings.ContainsFunc(word, func(c rune) bool { return !plain(c) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// Tells is an incident in a few words.
+func (i *Incident) Tells() string {
+	e := i.Kind.EntryOf()
+	text := fmt.Sprintf("player %d", i.Player)
+	if i.Other != 0 {
+		text += fmt.Sprintf(" and player %d", i.Other)
+	}
+	if i.What != "" {
+		text += ", " + i.What
+	}
+	return fmt.Sprintf("%s: %s %s, %s at %.3f s", e.Name, round(i.Bad), e.Unit, text, i.At)
+}
+
+// incidentsOf writes the worst incidents of each architecture.
+func incidentsOf(b *strings.Builder, list []Worst) {
+	if len(list) == 0 {
+		return
+	}
+	b.WriteString("\n## The worst incidents\n\nThe worst of each kind in any run, and the command " +
+		"that shows it as a film: what who decides held and what each player saw.\n")
+	last := ""
+	for i := range list {
+		w := &list[i]
+		if w.Arch != last {
+			last = w.Arch
+			fmt.Fprintf(b, "\n%s:\n\n", w.Arch)
+		}
+		fmt.Fprintf(b, "- %s, on %s, seed %d\n  `%s`\n", w.Tells(), w.Network, w.Seed, w.Command)
+	}
+	b.WriteString("\n")
+	var kinds []string
+	for _, k := range incidentKinds {
+		if slices.ContainsFunc(list, func(w Worst) bool { return w.Kind == k.Kind }) {
+			kinds = append(kinds, fmt.Sprintf("%s: %s", k.Name, k.About))
+		}
+	}
+	fmt.Fprintf(b, "How bad: %s.\n", strings.Join(kinds, "; "))
+}
+
