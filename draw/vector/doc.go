@@ -11,8 +11,8 @@
 // game's own units where there is a camera, and a frame is a list of the numbers of its pieces: a
 // wall that a moving camera shows in a hundred frames stands in the page once.
 //
-// Shapes are exact. Text is in the browser's own fonts, and there is no sound. What a Sheet is given
-// may come from anywhere: it never panics, and it keeps at most Most bytes.
+// Shapes are exact. Text is in the browser's own fonts, and there is no sound. What a Sheet is
+// given may come from anywhere: it never panics, and it keeps at most Most bytes.
 //
 // The package is pure.
 package vector

@@ -52,4 +52,5 @@ github.com/klauspost           *                                     | compressi
 go.uber.org/goleak             */*test */*/*test                     | goroutines left behind
 pgregory.net/rapid             */*test */*/*test                     | properties
 github.com/google/go-cmp       */*test */*/*test                     | comparison
+github.com/chromedp            */*test */*/*test                     | browsers
 `

@@ -18,9 +18,9 @@ var (
 	script string
 )
 
-// A Page is what stands in a file. Text is a template of html/template, given Data; in it {{.Style}}
-// and {{.Script}} are those that all pages share and the page's own after them, and {{.Content}} is
-// the page's content as a script reads it.
+// A Page is what stands in a file. Text is a template of html/template, in which {{.Data}} is Data,
+// {{.Style}} and {{.Script}} are those that all pages share and the page's own after them, and
+// {{.Content}} is the page's content as a script reads it.
 type Page struct {
 	Text          string
 	Style, Script string

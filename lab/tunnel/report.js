@@ -53,7 +53,8 @@ function scatter() {
     marks.push({ c, fx, fy });
   }
   const width = 900, height = 460, left = 60, right = 20, top = 16, bottom = 46;
-  const sx = steps(Math.max(...marks.map((m) => m.fx.high), 0)), sy = steps(Math.max(...marks.map((m) => m.fy.high), 0));
+  // Dots decide how far the axes reach; a wide interval is cut off there.
+  const sx = steps(Math.max(...marks.map((m) => m.fx.mean), 0)), sy = steps(Math.max(...marks.map((m) => m.fy.mean), 0));
   const px = (v) => left + (v / sx.at(-1)) * (width - left - right);
   const py = (v) => height - bottom - (v / sy.at(-1)) * (height - top - bottom);
   const svg = picture(width, height);
@@ -68,14 +69,14 @@ function scatter() {
   shape(svg, "text", { x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle" }, whole(x));
   shape(svg, "text", { x: 14, y: (top + height - bottom) / 2, "text-anchor": "middle",
     transform: `rotate(-90 14 ${(top + height - bottom) / 2})` }, whole(y));
-  const clip = (v) => Math.max(v, 0);
+  const within = (v, all) => Math.max(0, Math.min(v, all.at(-1)));
   const dots = [];
   for (const { c, fx, fy } of marks) {
     const g = shape(svg, "g", { class: "mark" }), paint = colour(c.architecture);
     const cx = px(fx.mean), cy = py(fy.mean);
     const bar = { stroke: paint, "stroke-opacity": 0.5, "stroke-width": 2 };
-    shape(g, "line", { ...bar, x1: px(clip(fx.low)), x2: px(fx.high), y1: cy, y2: cy });
-    shape(g, "line", { ...bar, x1: cx, x2: cx, y1: py(clip(fy.low)), y2: py(fy.high) });
+    shape(g, "line", { ...bar, x1: px(within(fx.low, sx)), x2: px(within(fx.high, sx)), y1: cy, y2: cy });
+    shape(g, "line", { ...bar, x1: cx, x2: cx, y1: py(within(fy.low, sy)), y2: py(within(fy.high, sy)) });
     shape(g, "circle", { cx, cy, r: 6, fill: paint });
     dots.push({ x: cx, y: cy, name: c.architecture, mark: g });
     tip(g, `${c.architecture} on ${c.network}\n${whole(x)}: ${text(x, fx)}\n${whole(y)}: ${text(y, fy)}`);

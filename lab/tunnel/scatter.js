@@ -31,14 +31,16 @@ function placeNames(dots, area) {
   });
 }
 
-// names writes them, with a line to the dot where that is not near.
+// names writes them, with a line to the dot where that is not near. Lines are below all else.
 function names(svg, dots, area) {
+  const lines = shape(svg, "g", {});
+  svg.prepend(lines);
   placeNames(dots, area).forEach((box, i) => {
     const d = dots[i];
     if (!box) return;
     if (box.far > 12) {
       const x = Math.max(box.x, Math.min(d.x, box.x + box.w)), y = Math.max(box.y, Math.min(d.y, box.y + box.h));
-      shape(d.mark, "line", { class: "leader", x1: d.x, y1: d.y, x2: x, y2: y });
+      shape(lines, "line", { class: "leader", x1: d.x, y1: d.y, x2: x, y2: y });
     }
     shape(d.mark, "text", { class: "name", x: box.x + 1, y: box.y + 11.5 }, d.name);
   });

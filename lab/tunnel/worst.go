@@ -109,4 +109,3 @@ func incidentsOf(b *strings.Builder, list []Worst) {
 	}
 	fmt.Fprintf(b, "How bad: %s.\n", strings.Join(kinds, "; "))
 }
-

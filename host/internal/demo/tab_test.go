@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/games/arena"
+	"github.com/coeval-dev/coeval/host/internal/browsertest"
 	"github.com/coeval-dev/coeval/host/internal/hosttest"
 	"github.com/coeval-dev/coeval/host/internal/page"
 	"github.com/coeval-dev/coeval/topology/server"
@@ -102,6 +102,7 @@ func yardFile(t *testing.T) string {
 type tab struct {
 	t   *testing.T
 	ctx context.Context
+	*browsertest.Tab
 }
 
 // openTab starts a browser of its own, so that no tab is in the background of another.
@@ -119,57 +120,13 @@ func openPlain(t *testing.T, width, height int) *tab {
 
 func openWith(t *testing.T, width, height int, flags map[string]any) *tab {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it drives a browser, in another process")
-	}
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if p, err := exec.LookPath(name); err == nil {
-			path = p
-			break
-		}
-	}
-	if path == "" {
-		t.Skip("no chromium here")
-	}
-	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path),
-		chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(width, height))
-	for name, value := range map[string]any{
-		"disable-background-networking": true, "disable-component-update": true,
-		"disable-sync": true, "no-first-run": true,
-		"disable-background-timer-throttling": true, "disable-renderer-backgrounding": true,
-		"disable-backgrounding-occluded-windows": true,
-	} {
-		o = append(o, chromedp.Flag(name, value))
-	}
-	for name, value := range flags {
-		o = append(o, chromedp.Flag(name, value))
-	}
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), o...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	tb := &tab{t, ctx}
-	tb.do(chromedp.EmulateViewport(int64(width), int64(height)))
-	said := chromedp.Console(ctx)
-	go func() {
-		for m, err := range said {
-			if err != nil {
-				return
-			}
-			if strings.Contains(fmt.Sprint(m), "Content Security Policy") {
-				t.Errorf("the page broke its own policy: %v", m)
-			}
-		}
-	}()
-	return tb
+	b := browsertest.Open(t, width, height, flags)
+	return &tab{t, b.Ctx, b}
 }
 
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	if err := chromedp.Do(b.ctx, steps...); err != nil {
-		b.t.Fatal(err)
-	}
+	b.Do(steps...)
 }
 
 // play opens the game itself, without the panel.
@@ -198,39 +155,19 @@ func (b *tab) ready(s *site) {
 // until waits until an expression is true in the page.
 func (b *tab) until(what, expression string) {
 	b.t.Helper()
-	_, err := chromedp.Run(b.ctx,
-		chromedp.Poll[bool]("!!("+expression+")", chromedp.WithPollingInterval(50*time.Millisecond),
-			chromedp.WithPollingTimeout(patience)))
-	if err != nil {
-		b.shot("failed")
-		b.t.Fatalf("never happened: %s (%s): %v\n%s", what, expression, err,
-			b.text("JSON.stringify(window.coeval ? coeval.stats() : "+
-				"document.body.innerText.slice(0, 300))"))
-	}
+	b.Until(what, expression)
 }
 
-func (b *tab) text(expression string) string {
-	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("String("+expression+")"))
-	if err != nil {
-		return err.Error()
-	}
-	return v
-}
+func (b *tab) text(expression string) string { return b.Text(expression) }
 
 func (b *tab) number(expression string) float64 {
 	b.t.Helper()
-	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[float64](expression))
-	if err != nil {
-		b.t.Fatalf("%s: %v", expression, err)
-	}
-	return v
+	return b.Number(expression)
 }
 
 func (b *tab) run(script string) {
 	b.t.Helper()
-	if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[chromedp.Void](script)); err != nil {
-		b.t.Fatalf("%s: %v", script, err)
-	}
+	b.Run(script)
 }
 
 // key presses or releases a key, as a keyboard does.
@@ -249,15 +186,7 @@ func press(kind, code string) string {
 // shot keeps a picture, with the test's other artifacts.
 func (b *tab) shot(name string) {
 	b.t.Helper()
-	img, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
-	if err != nil {
-		b.t.Logf("no picture: %v", err)
-		return
-	}
-	file := filepath.Join(b.t.ArtifactDir(), name+".png")
-	if err := os.WriteFile(file, img, 0o600); err != nil {
-		b.t.Log(err)
-	}
+	b.Shot(name)
 }
 
 const playing = "window.coeval && coeval.stats().playing && coeval.stats().health > 0"

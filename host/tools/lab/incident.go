@@ -4,8 +4,6 @@ package lab
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -19,8 +17,9 @@ import (
 	"github.com/coeval-dev/coeval/lab/tunnel/film"
 )
 
-const incidentLong = `Play a run, find the moments in which something went worst, and show each as a film:
-what who decides held and what each player saw, side by side, at the same instant.
+const incidentLong = `Play a run, find the moments in which something went worst, and show each as
+a film: what who decides held and what each player saw, side by side, at the same
+instant.
 
   off          somebody was shown farthest from where they truly were
   correction   a player's own body jumped
@@ -91,7 +90,7 @@ func (r *incidentRun) run(ctx context.Context, p lab.Progress) (lab.Result, erro
 		if err := tunnel.WriteFile(r.out, page); err != nil {
 			return nil, err
 		}
-		fmt.Fprintln(os.Stderr, r.out)
+		result.Page = r.out
 	}
 	return result, nil
 }

@@ -223,6 +223,63 @@ func equal(a, b map[string]float64) bool {
 	return len(a) == len(b)
 }
 
+// TestSeries: what is told step by step adds up to what is told of the whole, for all and for each
+// player.
+func TestSeries(t *testing.T) {
+	r := play(t, arena.Title, "coeval", "lte", 3, nil)
+	mean := func(list []float64) (sum float64) {
+		for _, v := range list {
+			sum += v / float64(len(list))
+		}
+		return sum
+	}
+	if r.Series.Step != 1 || len(r.Series.Players) != 3 {
+		t.Fatalf("steps of %v s for %d players", r.Series.Step, len(r.Series.Players))
+	}
+	for _, key := range []string{"client_down", "corrections", "still", "rollbacks"} {
+		got, want := mean(r.Series.All[key]), r.Figures[key]
+		if len(r.Series.All[key]) != 4 || math.Abs(got-want) > 0.001*math.Abs(want)+1e-3 {
+			t.Errorf("%s: %v come to %v, and the whole is %v", key, r.Series.All[key], got, want)
+		}
+		sum := 0.0
+		for _, p := range r.Series.Players {
+			sum += mean(p[key]) / 3
+		}
+		if math.Abs(sum-got) > 0.001*math.Abs(got)+1e-3 {
+			t.Errorf("%s: players come to %v, and all to %v", key, sum, got)
+		}
+	}
+	// As many bodies are seen in each step, about.
+	if got, want := mean(r.Series.All["off_others_mean"]),
+		r.Figures["off_others_mean"]; want == 0 || math.Abs(got/want-1) > 0.1 {
+		t.Errorf("others are off by %v step by step, and by %v in all", got, want)
+	}
+}
+
+// TestIncidents: each axis that counts something has its incidents, at instants that were measured.
+func TestIncidents(t *testing.T) {
+	r := play(t, arena.Title, "quake3", "lte", 4, func(s *tunnel.Setup) { s.Time *= 2 })
+	of := map[tunnel.IncidentKind]int{}
+	for _, i := range r.Incidents {
+		of[i.Kind]++
+		if i.At < 0 || i.At >= r.Seconds || i.Player < 1 || i.Player > 4 || i.Other == i.Player ||
+			i.Other > 4 || i.Bad < 0 {
+			t.Errorf("%+v", i)
+		}
+		if i.Kind == tunnel.ShownOff && i.Bad > r.Figures["off_others_max"]+1e-6 {
+			t.Errorf("%+v, and others were off by %v at most", i, r.Figures["off_others_max"])
+		}
+	}
+	for kind, key := range map[tunnel.IncidentKind]string{tunnel.ShownOff: "off_others_max",
+		tunnel.HitDenied: "hits_denied", tunnel.HitUnseen: "hits_unseen",
+		tunnel.DeathCovered: "deaths_covered", tunnel.EventTaken: "events_taken",
+		tunnel.Corrected: "corrections"} {
+		if (of[kind] > 0) != (r.Figures[key] > 0) || of[kind] > 3 {
+			t.Errorf("there are %d of %s, and %s is %v", of[kind], kind, key, r.Figures[key])
+		}
+	}
+}
+
 // TestRecovers: who was cut off for two seconds soon sees the truth again, and nobody else has to
 // wait for it where there are servers. A client's clock must not take what was late meanwhile, or
 // how long it took to reach another server, for the length of the way.

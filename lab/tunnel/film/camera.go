@@ -231,8 +231,8 @@ func (c *crew) bodies(w *world.World) (list []Body) {
 	return list
 }
 
-// look finds out whether the title draws bodies where their places are, so that places can be marked
-// in its pictures.
+// look finds out whether the title draws bodies where their places are, so that places can be
+// marked in its pictures.
 func (c *crew) look(list []byte, bodies []Body) {
 	if len(bodies) == 0 {
 		return

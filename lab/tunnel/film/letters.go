@@ -37,6 +37,9 @@ func (r *Result) Report(p *lab.Report) {
 			r.strip(p, m)
 		}
 	}
+	if r.Page != "" {
+		p.Say("The films are in %s.", r.Page)
+	}
 }
 
 // strip draws the rows of a moment: what was held, and the screens of those whom it is about.
@@ -120,8 +123,8 @@ func shades(img *image.RGBA) []byte {
 	return cells
 }
 
-// digits puts players' numbers where their bodies are, and on a screen a mark where those whom it is
-// about truly were.
+// digits puts players' numbers where their bodies are, and on a screen a mark where those whom it
+// is about truly were.
 func (c *crew) digits(w *window, v *view, p *picture, cells []byte) {
 	lens := p.camera.Lens(letterColumns, 2*letterRows)
 	put := func(b *Body, letter byte) {

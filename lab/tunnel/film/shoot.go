@@ -31,6 +31,8 @@ type Result struct {
 	// Trips are how long a datagram of each player takes to a server in the best place and back.
 	Trips   []float64 `json:"round_trips_ms"`
 	Moments []Moment  `json:"moments"`
+	// Page is the file with the films, if one was written.
+	Page string `json:"page,omitempty"`
 
 	crew *crew
 }
