@@ -31,7 +31,8 @@ func (r *Result) Worst(program string) (list []Worst) {
 				s := &c.Samples[k]
 				for _, x := range s.Incidents {
 					if old := of[x.Kind]; old == nil || x.Bad > old.Bad {
-						of[x.Kind] = &Worst{Arch: c.Arch, Network: c.Field, Seed: s.Seed, Incident: x}
+						of[x.Kind] = &Worst{Arch: c.Arch, Network: c.Field, Seed: s.Seed,
+							Incident: x}
 					}
 				}
 			}

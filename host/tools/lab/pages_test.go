@@ -36,8 +36,9 @@ func crowded() *tunnel.Result {
 			figure := func(v float64) tunnel.Figure {
 				return tunnel.NewFigure([]float64{v, v, 1.01 * v})
 			}
-			c := tunnel.Cell{Arch: name, Field: field, Players: 3, Figures: map[string]tunnel.Figure{
-				"others_ms": figure(own), "off_others_mean": figure(off)}}
+			c := tunnel.Cell{Arch: name, Field: field, Players: 3}
+			c.Figures = map[string]tunnel.Figure{"others_ms": figure(own),
+				"off_others_mean": figure(off)}
 			s := tunnel.Sample{Seed: 1, Seconds: 4, Figures: map[string]float64{"others_ms": own},
 				Series: tunnel.Series{Step: 1, All: map[string][]float64{
 					"off_others_mean": {1, 2, 3, off}, "still": {0, 0, 5, 0}}},
@@ -187,7 +188,7 @@ func TestIncidentPage(t *testing.T) {
 	if held == shown || held == 0 || shown == 0 {
 		t.Errorf("at one instant the server has tick %v and a screen %v", held, shown)
 	}
-	if rings := b.Number("document.querySelectorAll('" + film + " circle.true').length"); rings < 1 {
+	if b.Number("document.querySelectorAll('"+film+" circle.true').length") < 1 {
 		t.Error("nobody is marked where they truly were")
 	}
 	for range 3 {
@@ -275,7 +276,8 @@ func scene(s *draw.Surface) {
 	})
 	s.Image("tree", 18, 10, 4, 4, 0.5, draw.White)
 	s.Image("chequers", 24, 10, 4, 3, 0.3, draw.RGB(0xffc078))
-	s.Pixels(27, 8, 4, 4, 2, []byte{255, 0, 0, 255, 0, 255, 0, 255, 0, 0, 255, 255, 255, 255, 0, 128})
+	s.Pixels(27, 8, 4, 4, 2, []byte{
+		255, 0, 0, 255, 0, 255, 0, 255, 0, 0, 255, 255, 255, 255, 0, 128})
 	s.Clip(2, 13, 8, 13, 5, 17)
 	s.Rect(0, 12, 12, 6, draw.RGB(0x69db7c))
 	s.Clip()

@@ -279,7 +279,8 @@ func TestBadDrawing(t *testing.T) {
 func TestCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := film.Shoot(ctx, film.Options{Title: leaping()}); !errors.Is(err, context.Canceled) {
+	_, err := film.Shoot(ctx, film.Options{Title: leaping()})
+	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

@@ -172,7 +172,8 @@ func (c *crew) tags(w *window, p *picture) (text string) {
 	for _, player := range w.players[:w.involved] {
 		if b := of(p.bodies, player); b != nil {
 			at := onPage(&lens, b)
-			text += fmt.Sprintf(`<text class="tag" x="%g" y="%g">%d</text>`, at[0]+10, at[1]-8, player)
+			text += fmt.Sprintf(`<text class="tag" x="%g" y="%g">%d</text>`, at[0]+10, at[1]-8,
+				player)
 		}
 	}
 	return text

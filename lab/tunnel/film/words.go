@@ -32,19 +32,17 @@ func (c *crew) tell(w *window, i *tunnel.Incident) string {
 	}
 	switch i.Kind {
 	case tunnel.ShownOff:
-		return fmt.Sprintf("%s %s's screen, which showed tick %d, had %s %s.%s", at, me, i.Tick,
-			player(i.Other), c.apart(w, i), c.late(w, i))
+		return fmt.Sprintf("%s %s's screen, which showed tick %d, %s.%s", at, me, i.Tick,
+			c.had(w, i), c.late(w, i))
 	case tunnel.Corrected:
 		return fmt.Sprintf("%s %s's own body jumped by %s on its screen: it had been shown where "+
 			"it was not.", at, me, c.widths(i.Bad))
 	case tunnel.HitDenied:
 		return fmt.Sprintf("%s %s hit %s%s on its own screen, and it was no hit: at that tick, "+
-			"%d, the screen had %s %s.%s", at, me, player(i.Other), with, i.Tick, player(i.Other),
-			c.apart(w, i), c.late(w, i))
+			"%d, the screen %s.%s", at, me, player(i.Other), with, i.Tick, c.had(w, i), c.late(w, i))
 	case tunnel.HitUnseen:
 		return fmt.Sprintf("%s %s hit %s%s without having seen it: at that tick, %d, its screen "+
-			"had %s %s.%s", at, me, player(i.Other), with, i.Tick, player(i.Other), c.apart(w, i),
-			c.late(w, i))
+			"%s.%s", at, me, player(i.Other), with, i.Tick, c.had(w, i), c.late(w, i))
 	case tunnel.DeathCovered:
 		return fmt.Sprintf("%s %s was killed by %s%s, after %.0f ms behind cover on its own "+
 			"screen.", at, me, player(i.Other), with, i.Bad)
@@ -77,35 +75,43 @@ func (c *crew) widths(bad float64) string {
 	return fmt.Sprintf("%.2f body widths (%.2f units)", bad, bad*c.subject.Width())
 }
 
-// apart tells where a screen had somebody, beside where that one truly was at that tick.
-func (c *crew) apart(w *window, i *tunnel.Incident) string {
-	is := of(w.truth[i.Tick], i.Other)
-	shown, p := c.shownAt(w, i)
-	if shown == nil || is == nil {
-		if i.Bad == 0 {
-			return "not in view"
-		}
-		return c.widths(i.Bad) + " from where it truly was"
+// had tells where a screen had somebody, beside where that one truly was at that tick.
+func (c *crew) had(w *window, i *tunnel.Incident) string {
+	other := player(i.Other)
+	shown, is, p := c.compared(w, i)
+	switch {
+	case p == nil: // it was not filmed
+		return fmt.Sprintf("had %s %s from where it truly was", other, c.widths(i.Bad))
+	case shown == nil:
+		return "did not show " + other
+	case is == nil || is.life != shown.life:
+		return fmt.Sprintf("had %s where it no longer was", other)
 	}
 	far := distance(shown, is) / c.subject.Width()
 	if far < 0.005 {
-		return "where it truly was"
+		return fmt.Sprintf("had %s where it truly was", other)
 	}
-	return c.widths(far) + " " + c.side(p, shown, is) + " where it truly was"
+	return fmt.Sprintf("had %s %s %s where it truly was", other, c.widths(far),
+		c.side(p, shown, is))
 }
 
-// shownAt is where a player's screen had the other at the tick of an incident.
-func (c *crew) shownAt(w *window, i *tunnel.Incident) (*Body, *picture) {
+// compared is where a player's screen had the other in an incident, and where that one truly was at
+// the tick of the picture: that of the incident, or if the screen left it out, what it showed then.
+func (c *crew) compared(w *window, i *tunnel.Incident) (shown, is *Body, p *picture) {
 	v := w.view(i.Player, false)
 	if v == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
+	p = v.when(i.Instant())
 	for k := range v.pictures {
-		if p := &v.pictures[k]; p.tick == i.Tick {
-			return of(p.bodies, i.Other), p
+		if v.pictures[k].tick == i.Tick {
+			p = &v.pictures[k]
 		}
 	}
-	return nil, nil
+	if p == nil {
+		return nil, nil, nil
+	}
+	return of(p.bodies, i.Other), of(w.truth[p.tick], i.Other), p
 }
 
 // side is in which direction one place is from another, on the screen, where that can be told.
@@ -130,12 +136,11 @@ func (c *crew) side(p *picture, from, to *Body) string {
 
 // late tells how long before somebody truly was where a screen had it, if it ever was.
 func (c *crew) late(w *window, i *tunnel.Incident) string {
-	shown, _ := c.shownAt(w, i)
-	is := of(w.truth[i.Tick], i.Other)
-	if shown == nil || is == nil || c.body < 0 {
+	shown, is, p := c.compared(w, i)
+	if shown == nil || is == nil || is.life != shown.life {
 		return ""
 	}
-	best, near := i.Tick, distance(shown, is)
+	best, near := p.tick, distance(shown, is)
 	if near < c.subject.Width()/20 {
 		return ""
 	}
@@ -146,19 +151,18 @@ func (c *crew) late(w *window, i *tunnel.Incident) string {
 			continue
 		}
 		d := distance(shown, b)
-		if d < near || d == near && ticks(t, i.Tick) < ticks(best, i.Tick) {
+		if d < near || d == near && ticks(t, p.tick) < ticks(best, p.tick) {
 			best, near = t, d
 		}
 	}
-	if near > whole/4 || best == i.Tick {
+	apart := lab.Millis(time.Duration(ticks(best, p.tick)) * c.subject.Game.TickLength())
+	switch {
+	case near > whole/4 || best == p.tick:
 		return " It never truly was there."
+	case best > p.tick:
+		return fmt.Sprintf(" It truly was there %.0f ms later, at tick %d.", apart, best)
 	}
-	apart := time.Duration(ticks(best, i.Tick)) * c.subject.Game.TickLength()
-	if best > i.Tick {
-		return fmt.Sprintf(" It truly was there %.0f ms later, at tick %d.", lab.Millis(apart), best)
-	}
-	return fmt.Sprintf(" It truly had been there %.0f ms earlier, at tick %d.", lab.Millis(apart),
-		best)
+	return fmt.Sprintf(" It truly had been there %.0f ms earlier, at tick %d.", apart, best)
 }
 
 func ticks(a, b world.Tick) world.Tick { return max(a, b) - min(a, b) }
