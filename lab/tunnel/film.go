@@ -7,9 +7,9 @@ import (
 )
 
 // A Film is shown what is measured, in the order in which it happens. Instants are since measuring
-// began; worlds are good during the call, and must not be changed.
+// began, or before that, below zero. Worlds are good during the call, and must not be changed.
 type Film interface {
-	// Begin is called when measuring begins, with all who play.
+	// Begin is called when all play, with who that is.
 	Begin(seats []*Seat)
 	// Truth is shown each tick that is decided, when that is known.
 	Truth(at time.Duration, w *world.World)
@@ -20,10 +20,17 @@ type Film interface {
 	Shown(s *Seat, at time.Duration, w *world.World)
 }
 
+// roll begins to film, now that all play.
+func (t *Trial) roll() {
+	if t.Film != nil {
+		t.filming, t.zero = true, t.Net.Now()+t.Warm
+		t.Film.Begin(t.Seats)
+	}
+}
+
 // Held says what the player's server holds from now on, where that may still change.
 func (s *Seat) Held(w *world.World) {
-	t := s.trial
-	if t.Film != nil && t.since > 0 {
-		t.think(func() { t.Film.Held(s, t.Net.Now()-t.since, w) })
+	if t := s.trial; t.filming {
+		t.think(func() { t.Film.Held(s, t.Net.Now()-t.zero, w) })
 	}
 }

@@ -256,8 +256,8 @@ func (s *Seat) display(w *world.World, own world.Tick) bool {
 	}
 	t.fault.shows(s, now)
 	s.changed = now
-	if t.Film != nil && t.since > 0 {
-		t.Film.Shown(s, now-t.since, w)
+	if t.filming {
+		t.Film.Shown(s, now-t.zero, w)
 	}
 	return true
 }

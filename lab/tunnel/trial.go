@@ -40,8 +40,8 @@ type Setup struct {
 	Sights bool
 	// Worst is how many incidents of each kind are kept. Default: 3.
 	Worst int
-	// Film, if it is set, is shown what is true, and what each player is shown, from when measuring
-	// begins. It changes nothing of what happens.
+	// Film, if it is set, is shown what is true, and what each player is shown, from when all play.
+	// It changes nothing of what happens.
 	Film Film
 }
 
@@ -67,6 +67,8 @@ type Trial struct {
 	spent [Roles]time.Duration
 	// thought is the processor time of what is no machine's work: bots, and what is measured
 	thought time.Duration
+	filming bool
+	zero    time.Duration // when measuring begins, or will
 	worst   worst
 	steps   int // of the series that are over
 	fault   fault
@@ -169,6 +171,7 @@ func Play(ctx context.Context, s Setup, p lab.Progress) (*Sample, error) {
 		t.Fail(fmt.Errorf("not all play after %v", joinTime))
 		return nil, t.err
 	}
+	t.roll()
 	all := s.Warm + s.Time
 	share := float64(s.Warm) / float64(max(all, 1))
 	if err := t.pass(ctx, s.Warm, p.Within(0, share), nil); err != nil {
@@ -250,9 +253,6 @@ func (t *Trial) begin() {
 		s.changed = t.Net.Now()
 	}
 	t.beginSeries()
-	if t.Film != nil {
-		t.Film.Begin(t.Seats)
-	}
 }
 
 // end stops measuring what is commanded and sent. What was shown is still held against the truth,

@@ -113,8 +113,8 @@ func (t *Trial) decided(w *world.World, in *world.Inputs) {
 	} else if x.oracle != nil && !t.on {
 		x.oracle = nil
 	}
-	if t.Film != nil && t.since > 0 {
-		t.Film.Truth(t.Net.Now()-t.since, w)
+	if t.filming {
+		t.Film.Truth(t.Net.Now()-t.zero, w)
 	}
 	t.hear(w)
 	x.flies, x.flew = t.things(x.flew[:0], w), x.flies

@@ -49,8 +49,11 @@ func (r *Result) Worst(program string) (list []Worst) {
 
 // command is what shows an incident as a film.
 func (r *Result) command(program string, w *Worst) string {
-	text := fmt.Sprintf("%s lab incident --game %s --map %s --architecture %s --network %s "+
-		"--players %d --seed %d --time %s --warm %s", program, quote(r.Game), quote(r.Level),
+	text := fmt.Sprintf("%s lab incident --game %s", program, quote(r.Game))
+	if r.Level != "" {
+		text += " --map " + quote(r.Level)
+	}
+	text += fmt.Sprintf(" --architecture %s --network %s --players %d --seed %d --time %s --warm %s",
 		w.Arch, quote(w.Network), r.Players, w.Seed, seconds(r.Seconds), seconds(r.Warm))
 	if r.Open {
 		text += fmt.Sprintf(" --open --recorded %d", r.Seed)

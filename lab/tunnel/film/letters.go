@@ -17,8 +17,8 @@ const ramp = " .:-=+*#%@"
 
 // Report tells of each moment, with a strip of pictures in characters.
 func (r *Result) Report(p *lab.Report) {
-	p.Say("%s, map %s, %d players, %s on %s, seed %d, %.0f s after %.0f s", r.Game, r.Level,
-		r.Players, r.Architecture, r.Network, r.Seed, r.Seconds, r.Warm)
+	p.Say("%s, %d players, %s on %s, seed %d, %.0f s after %.0f s", r.played(), r.Players,
+		r.Architecture, r.Network, r.Seed, r.Seconds, r.Warm)
 	if len(r.Moments) == 0 {
 		p.Add("Nothing of what was looked for went wrong.")
 		return
@@ -40,6 +40,14 @@ func (r *Result) Report(p *lab.Report) {
 	if r.Page != "" {
 		p.Say("The films are in %s.", r.Page)
 	}
+}
+
+// played is the game, and where.
+func (r *Result) played() string {
+	if r.Level == "" {
+		return r.Game
+	}
+	return r.Game + ", map " + r.Level
 }
 
 // strip draws the rows of a moment: what was held, and the screens of those whom it is about.

@@ -101,7 +101,7 @@ func (w *window) frame(o *Options) {
 	for p := range o.Players {
 		add(p + 1)
 	}
-	w.from, w.to = max(w.from-o.Around, 0), w.to+o.Around
+	w.from, w.to = w.from-o.Around, w.to+o.Around
 	margin := world.Tick((w.to - w.from + past) / length)
 	w.low, w.high = w.low-min(w.low, margin), w.high+margin
 	w.truth = map[world.Tick][]Body{}
