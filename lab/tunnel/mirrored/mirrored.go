@@ -110,6 +110,9 @@ func start(t *tunnel.Trial, form Form) (tunnel.Match, error) {
 func knobs(form *Form, c tunnel.Course) []knob.Knob {
 	list := knob.List(mirror.Knobs(form.Kind))
 	for _, f := range c.Fields {
+		if form.Delays != nil {
+			break // they are chosen
+		}
 		for i, d := range form.delays(f, c.Players) {
 			k, ok := knob.Find(list, []string{"lead", "most"}[i])
 			if !ok {
