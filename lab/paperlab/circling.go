@@ -3,7 +3,6 @@ package paperlab
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/det"
@@ -187,8 +186,8 @@ func newWitness() *witness {
 		clear: map[world.Player]int{}}
 }
 
-// Truth counts shots and hits.
-func (x *witness) Truth(_ time.Duration, w *world.World) {
+// truth counts shots and hits.
+func (x *witness) truth(w *world.World) {
 	for _, e := range world.Events[shot](w) {
 		x.shots[e.By]++
 		if e.Hit == world.Nobody {
@@ -201,8 +200,8 @@ func (x *witness) Truth(_ time.Duration, w *world.World) {
 	}
 }
 
-// Shown notes what a player sees.
-func (x *witness) Shown(s *tunnel.Seat, _ time.Duration, w *world.World) {
+// shown notes what a player sees.
+func (x *witness) shown(s *tunnel.Seat, w *world.World) {
 	own, other := pair(w, s.Me)
 	if own == nil || other == nil {
 		return
@@ -282,7 +281,7 @@ func circle(ctx context.Context, o *Options, p lab.Progress, c treeCase, s *lab.
 	const near, far = world.Player(1), world.Player(2)
 	samples, err := tunnelFigures(ctx, o, p, trial{arch: c.arch,
 		network: "latency=5ms+latency=120ms", players: 2, subject: s,
-		film: func(i int) tunnel.Film { return seen[i] }})
+		watch: func(i int) watcher { return seen[i] }})
 	if err != nil {
 		return nil, err
 	}

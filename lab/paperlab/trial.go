@@ -8,6 +8,7 @@ import (
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/tunnel"
 	_ "github.com/coeval-dev/coeval/lab/tunnel/all" // what is played
+	"github.com/coeval-dev/coeval/world"
 )
 
 // A trial is what is played in the wind tunnel, once for each seed.
@@ -17,8 +18,36 @@ type trial struct {
 	network string
 	players int
 	subject *lab.Subject // another than the title of the options
-	film    func(run int) tunnel.Film
+	watch   func(run int) watcher // sees what is measured
 	time    time.Duration // default: 20 s, or 4 s if it is to be quick
+}
+
+// A watcher is shown what is true and what players see.
+type watcher interface {
+	truth(w *world.World)
+	shown(s *tunnel.Seat, w *world.World)
+}
+
+// measured is a film of what a watcher is to see: neither what is before, nor what comes after.
+type measured struct {
+	watcher
+	length time.Duration
+}
+
+func (m *measured) Begin([]*tunnel.Seat) {}
+
+func (m *measured) Truth(at time.Duration, w *world.World) {
+	if at >= 0 && at < m.length {
+		m.truth(w)
+	}
+}
+
+func (m *measured) Held(*tunnel.Seat, time.Duration, *world.World) {}
+
+func (m *measured) Shown(s *tunnel.Seat, at time.Duration, w *world.World) {
+	if at >= 0 && at < m.length {
+		m.shown(s, w)
+	}
 }
 
 // tunnelFigures plays a trial with each seed, on all cores.
@@ -56,8 +85,8 @@ func tunnelFigures(ctx context.Context, o *Options, p lab.Progress,
 			Do: func(ctx context.Context) (err error) {
 				setup := tunnel.Setup{Subject: s, Arch: a, Field: field, Players: t.players,
 					Seed: seed, Warm: warm, Time: length, Cut: -1}
-				if t.film != nil {
-					setup.Film = t.film(i)
+				if t.watch != nil {
+					setup.Film = &measured{t.watch(i), length}
 				}
 				list[i], err = tunnel.Play(ctx, setup, nil)
 				return err
