@@ -19,9 +19,13 @@ type Seat struct {
 	End *netsim.Endpoint
 	// Me is set by Enter.
 	Me world.Player
+	// Screen is set by the architecture: it fills in what somebody in the seat is shown at this
+	// moment. World stays nil as long as there is nothing.
+	Screen func(f *game.Frame)
 
 	trial *Trial
 	bot   game.Bot
+	live  game.Bot // a person, or nil
 	coder *turns.Coder
 	image []int32 // scratch
 	last  []int32 // the last command
@@ -113,9 +117,12 @@ func (s *Seat) Enter(me world.Player) {
 // topology/client and the input of topology/peers.
 func (s *Seat) Command(t world.Tick, me world.Player, shown *world.World, in *world.Inputs) {
 	s.trial.think(func() {
-		if tape := s.trial.Tape; tape != nil {
+		switch tape := s.trial.Tape; {
+		case s.live != nil:
+			s.trial.Fail(s.live(shown, me, t, in))
+		case tape != nil:
 			s.trial.Fail(tape.play(s.Index, t, me, in))
-		} else {
+		default:
 			s.trial.Fail(s.bot(shown, me, t, in))
 		}
 		s.note(t, me, in)

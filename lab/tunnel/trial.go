@@ -40,6 +40,9 @@ type Setup struct {
 	Sights bool
 	// Worst is how many incidents of each kind are kept. Default: 3.
 	Worst int
+	// First has the others come when the first player is there, who is then the first in any
+	// architecture.
+	First bool
 	// Film, if it is set, is shown what is true, and what each player is shown, from when all play.
 	// It changes nothing of what happens.
 	Film Film

@@ -15,6 +15,7 @@
 //	Copy     a world that executes turns: only those that are known (lock step), or some beyond
 //	         that with what is missing guessed, and again from there if the guess was wrong
 //	         (rollback)
+//	Viewer   what a screen shows of a copy: each event once, however often its tick is computed
 //
 // Lock step and rollback are the same machine. [Copy.SetDepth] says how many ticks may be shown
 // beyond what is known: none is lock step. It can be changed at any time, by each machine for

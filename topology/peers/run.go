@@ -103,3 +103,16 @@ func (p *Peer) Close() error {
 	p.calls.Close()
 	return p.opt.Link.Close()
 }
+
+// Past is how long ago the tick that is shown was due, as of the last Poll and up to the length of a
+// tick: for screens that draw what moves a little along its way.
+func (p *Peer) Past() time.Duration {
+	length := p.game.TickLength()
+	switch {
+	case !p.pace.begun:
+		return 0
+	case p.pace.late:
+		return length
+	}
+	return min(max(p.now-p.pace.due+length, 0), length)
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/entry"
 	"github.com/coeval-dev/coeval/host/internal/peer"
+	"github.com/coeval-dev/coeval/timeline/turns"
 	"github.com/coeval-dev/coeval/topology/peers"
 	"github.com/coeval-dev/coeval/topology/relay"
 	"github.com/coeval-dev/coeval/world"
@@ -44,7 +45,7 @@ type seat struct {
 }
 
 // A viewer is what one page shows of a seat.
-type viewer struct{ peer.Viewer }
+type viewer struct{ turns.Viewer }
 
 // running is the peer, or nil.
 func (s *seat) running() peer.Match {
@@ -89,7 +90,7 @@ func (s *seat) start(founds bool) error {
 		return err
 	}
 	for v := range s.viewers {
-		v.Viewer = peer.Viewer{}
+		v.Viewer = turns.Viewer{}
 	}
 	ctx, stop := context.WithCancel(p.ending)
 	s.peer, s.stopped, s.done = made, stop, make(chan struct{})

@@ -2,6 +2,6 @@
 // or unseen with lines for machines.
 //
 //	invitation ── Play ──┬── Match: a peer among peers, or at a relay
-//	identity   ──┘       ├── Viewer: what a screen shows of it, each event once
+//	identity   ──┘       ├── turns.Viewer: what a screen shows of it, each event once
 //	                     └── a terminal, or lines
 package peer

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/timeline/turns"
 	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/topology/peers"
 	"github.com/coeval-dev/coeval/topology/relay"
@@ -58,7 +59,7 @@ type Paged struct {
 	command client.Command
 
 	match  *peers.Relayed // nil while there is none
-	viewer Viewer
+	viewer turns.Viewer
 	asking chan way
 	retry  time.Duration
 	waits  time.Duration
@@ -237,7 +238,7 @@ func (s *Paged) enter(e client.Entry) error {
 		return err
 	}
 	s.match = m
-	s.viewer = Viewer{}
+	s.viewer = turns.Viewer{}
 	s.tally.polled = false
 	return nil
 }

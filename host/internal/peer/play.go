@@ -16,6 +16,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/terminal"
+	"github.com/coeval-dev/coeval/timeline/turns"
 	"github.com/coeval-dev/coeval/topology/peers"
 	"github.com/coeval-dev/coeval/topology/relay"
 	"github.com/coeval-dev/coeval/world"
@@ -68,7 +69,7 @@ type session struct {
 	relayName  string // of the relay, however it was given
 	peer       peers.Options
 	match      Match
-	viewer     Viewer
+	viewer     turns.Viewer
 	bot        game.Bot
 	play       func(me world.Player, in *world.Inputs) // by keys, or nil
 	marked     world.Tick

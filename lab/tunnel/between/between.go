@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/session"
@@ -72,6 +73,8 @@ type seat struct {
 	peer   machine
 	match  *match
 	before turns.Stats
+	viewer turns.Viewer // of a person's screen
+	hold   *hold        // or nil
 }
 
 // A machine is a peer, or one that plays through a relay.
@@ -81,12 +84,20 @@ type machine interface {
 	Phase() peers.Phase
 	Player() world.Player
 	World() *world.World
+	Past() time.Duration
 	Copy() *turns.Copy
 	Turn(t world.Tick, in *world.Inputs) (known bool)
 	Close() error
 }
 
 func start(t *tunnel.Trial, style peers.Style, how peers.Match) (tunnel.Match, error) {
+	return startHeld(t, style, how, nil)
+}
+
+// startHeld is start with what the first player's machine hears held back now and then, if held is
+// set.
+func startHeld(t *tunnel.Trial, style peers.Style, how peers.Match, held *hold) (tunnel.Match,
+	error) {
 	m := &match{Trial: t, in: t.Subject.Game.NewInputs()}
 	var err error
 	if m.truth, err = t.World(); err != nil {
@@ -100,6 +111,7 @@ func start(t *tunnel.Trial, style peers.Style, how peers.Match) (tunnel.Match, e
 	secret := t.Seed32()
 	for _, s := range t.Seats {
 		p := &seat{Seat: s, match: m}
+		s.Screen = p.screen
 		name := fmt.Sprint("player ", s.Index+1)
 		s.End = t.Endpoint(name, tunnel.OfPlayer)
 		s.End.SetInbox(1 << 12)
@@ -107,9 +119,13 @@ func start(t *tunnel.Trial, style peers.Style, how peers.Match) (tunnel.Match, e
 			Game: t.Subject.Game, Link: s.End, Seed: t.Seed32(), Secret: secret, Name: name,
 			Wall: session.Wall, Address: s.End.PublicAddr(), Style: set.Style,
 			Packets: set.Packets,
-			Input:   p.input, After: s.Computed,
+			Input:   p.input, After: p.computed,
 		}
 		if s.Index == 0 {
+			if p.hold = held; held != nil {
+				held.Link = s.End
+				o.Link = held
+			}
 			o.Match = &how
 			o.World = func(*peers.Match) (*world.World, error) { return t.World() }
 		}
@@ -130,33 +146,63 @@ func (p *seat) input(w *world.World, me world.Player, t world.Tick, in *world.In
 	p.Command(t, me, w, in)
 }
 
+func (p *seat) computed(w *world.World, in *world.Inputs, again bool) {
+	p.Computed(w, in, again)
+	if p.Live() {
+		p.viewer.After(w)
+	}
+}
+
+// screen is what a person is shown.
+func (p *seat) screen(f *game.Frame) {
+	p.drive()
+	f.World = nil
+	if w := p.peer.World(); w != nil {
+		f.World, f.Me, f.Fresh = p.viewer.Look(w), p.Me, true
+		f.Lead = p.peer.Past().Seconds()
+		f.Others = f.Lead
+	}
+}
+
 // poll drives the machine as its Run does.
 func (p *seat) poll() {
+	if !p.drive() {
+		return
+	}
+	const least = 100 * time.Microsecond
+	p.End.After(max(p.peer.Deadline()-p.match.Net.Now(), least), p.poll)
+}
+
+// drive has the machine do what is due.
+func (p *seat) drive() bool {
 	m := p.match
-	now := m.Net.Now()
 	var err error
-	m.Spend(tunnel.OfPlayer, func() { err = p.peer.Poll(now) })
+	m.Spend(tunnel.OfPlayer, func() { err = p.peer.Poll(m.Net.Now()) })
 	if err != nil {
 		m.Fail(fmt.Errorf("%s: %w", p.End.Name(), err))
-		return
+		return false
 	}
 	if me := p.peer.Player(); me != p.Me && me != world.Nobody {
 		p.Enter(me)
 	}
-	if c := p.peer.Copy(); c != nil {
-		st := c.Stats()
-		if n := int(st.Returns - p.before.Returns); n > 0 && st.Again >= p.before.Again {
-			for range n {
-				p.Rolled(int(st.Again-p.before.Again) / n)
-			}
-		}
-		p.before = st
-		if p == m.seats[len(m.seats)-1] {
-			m.settle(p.peer)
+	c := p.peer.Copy()
+	if c == nil {
+		return true
+	}
+	st := c.Stats()
+	if n := int(st.Returns - p.before.Returns); n > 0 && st.Again >= p.before.Again {
+		for range n {
+			p.Rolled(int(st.Again-p.before.Again) / n)
 		}
 	}
-	const least = 100 * time.Microsecond
-	p.End.After(max(p.peer.Deadline()-now, least), p.poll)
+	p.before = st
+	if p == m.seats[len(m.seats)-1] {
+		m.settle(p.peer)
+	}
+	if p.hold != nil {
+		p.hold.watch(c, m.Net.Now())
+	}
+	return true
 }
 
 // settle computes what nothing can change any more.

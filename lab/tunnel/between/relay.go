@@ -56,6 +56,7 @@ func startRelayed(t *tunnel.Trial, style peers.Style) (tunnel.Match, error) {
 	secret := t.Seed32()
 	for _, s := range t.Seats {
 		p := &seat{Seat: s, match: m}
+		s.Screen = p.screen
 		name := fmt.Sprint("player ", s.Index+1)
 		s.End = t.Endpoint(name, tunnel.OfPlayer)
 		t.Net.Connect(s.End, m.relay.end, t.Field.Path(s.Spot, m.relay.spot))
@@ -67,7 +68,7 @@ func startRelayed(t *tunnel.Trial, style peers.Style) (tunnel.Match, error) {
 		o := peers.RelayedOptions{
 			Game: t.Subject.Game, Link: s.End, Seed: t.Seed32(), Secret: secret, Name: name,
 			Wall: session.Wall, Token: tok, Servers: []netip.AddrPort{m.relay.end.PublicAddr()},
-			Input: p.input, After: s.Computed, Style: set.Style,
+			Input: p.input, After: p.computed, Style: set.Style,
 			Wait: set.Wait, Packets: set.Packets,
 			World: func(*peers.Match) (*world.World, error) { return t.World() },
 		}

@@ -152,6 +152,7 @@ type Guest struct {
 	style  predict.Style
 	has    func(known world.Tick) func(o *tunnel.Seat, t world.Tick) bool
 	acted  []acted
+	view   client.View // the last
 	gone   bool
 }
 
@@ -177,18 +178,44 @@ func Join(t *tunnel.Trial, s *tunnel.Seat, d Door) *Guest {
 		t.Fail(err)
 		return u
 	}
-	tick := t.Subject.Game.TickLength()
-	s.End.After(session.Offset(tick, s.Index, t.Players), func() { s.End.Every(tick, u.frame) })
+	s.Screen = u.screen
+	s.End.After(session.Offset(t.Subject.Game.TickLength(), s.Index, t.Players), u.begin)
 	return u
 }
 
-// frame is what a player's program does at each tick of its own.
+// begin begins to play, if it is the player's turn to come.
+func (u *Guest) begin() {
+	t, tick := u.trial, u.trial.Subject.Game.TickLength()
+	if t.First && u.Index > 0 && t.Seats[0].Me == world.Nobody {
+		u.End.After(tick, u.begin)
+		return
+	}
+	u.End.Every(tick, u.tick)
+}
+
+// tick is when a program without a screen shows the next picture. That of a person does so when the
+// screen is drawn.
+func (u *Guest) tick() {
+	if !u.Live() {
+		u.frame()
+	}
+}
+
+// screen is what a person is shown.
+func (u *Guest) screen(f *game.Frame) {
+	u.frame()
+	v := &u.view
+	f.World, f.Me, f.Lead, f.Others, f.Fresh = v.World, v.Me, v.Lead, v.Others, v.Fresh
+}
+
+// frame is what a player's program does for each picture.
 func (u *Guest) frame() {
 	if u.gone {
 		return
 	}
 	var v client.View
 	u.trial.Spend(tunnel.OfPlayer, func() { v = u.Client.Frame(u.trial.Net.Now(), u.Command) })
+	u.view = v
 	if v.Ended {
 		u.gone = true
 		u.trial.Fail(fmt.Errorf("%s: %w", u.End.Name(), v.Err))

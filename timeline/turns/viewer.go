@@ -1,4 +1,4 @@
-package peer
+package turns
 
 import (
 	"github.com/coeval-dev/coeval/bits"
