@@ -28,7 +28,8 @@ type Options struct {
 	Hosts []string
 	// Index is which of the package's pages is at the root. Default: index.html, the game with its
 	// panel; play.html is the game alone, mirrors.html has several side by side, peers.html shows
-	// what the program draws, and match.html plays in matches at a relay.
+	// what the program draws, blind.html asks which of two it was, and match.html plays in matches
+	// at a relay.
 	Index string
 	// Game is what the page says is played, and Keys how. Defaults: those of the arena.
 	Game, Keys string

@@ -102,8 +102,8 @@ func Needed(q Question, p float64) int {
 
 // An Interval is where a chance may lie.
 type Interval struct {
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
+	Low  float64 `json:"low" head:"from" as:"%.0f %%"`
+	High float64 `json:"high" head:"to" as:"%.0f %%"`
 }
 
 // ClopperPearson is the interval that has the true chance in it at least that often, after k

@@ -7,10 +7,10 @@ import (
 
 // A Strength is how much one of several things is preferred over the others.
 type Strength struct {
-	Name string `json:"name"`
+	Name string `json:"name" head:"side"`
 	// Rate is how often it would be preferred to one of middling strength, and Within where that
 	// lies nineteen times in twenty.
-	Rate   float64  `json:"rate"`
+	Rate   float64  `json:"rate" head:"preferred" as:"%.0f %%"`
 	Within Interval `json:"within"`
 }
 

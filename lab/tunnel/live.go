@@ -56,14 +56,6 @@ func (l *Live) Ready() bool {
 // Me is who the person is, once it is Ready.
 func (l *Live) Me() world.Player { return l.trial.Seats[0].Me }
 
-// Seat is the number of the seat of a player, or -1.
-func (l *Live) Seat(p world.Player) int {
-	if s := l.trial.Of(p); s != nil {
-		return s.Index
-	}
-	return -1
-}
-
 // Take has a person play in place of the bot, who is asked for commands as bots are, and begins to
 // measure.
 func (l *Live) Take(person game.Bot) {

@@ -64,7 +64,10 @@ window.coevalJoin = async () => {
 $('warnings').addEventListener('click', () => { $('warnings').replaceChildren(); $('warnings').hidden = true; });
 
 // coevalReady is called by the program when there is something to see.
-window.coevalReady = () => { loading.hidden = true; };
+window.coevalReady = () => {
+  loading.hidden = true;
+  if (query.has('blind')) window.coeval?.set('blind', '');
+};
 
 // What the page itself does, by a key that the game has no use for or by a button. Some of it a browser allows only in the very moment of a press.
 const deeds = {

@@ -66,6 +66,13 @@ step and rollback, cut one off, let one crash and come back, have another join o
 With --relay as well they play through a relay in the middle, which gathers the commands
 of each tick; the network is the way to it.
 
+With --blind you find out what you can tell apart, and what you prefer: the game is played
+on two sides, in short intervals, and nothing says on which one. You answer a question
+after each trial; at the end you are told what your answers show, and what chance would
+have given. --blind quake3,coeval compares two architectures, any of those of
+{program} lab run; --blind rollback=0,4 no rollbacks with four a second, of 100 ms each;
+4@50ms are of 50 ms. --blind alone compares styles of prediction, for as long as you like.
+
 Networks: %s`
 
 const example = `  {program} demo
@@ -77,7 +84,9 @@ const example = `  {program} demo
   {program} demo --peers 4 --preset transatlantic
   {program} demo --peers 4 --relay --preset wifi
   {program} demo --mirrors 3 --preset transatlantic
-  {program} demo --mirrors 3 --preset transatlantic --timeline trailing --delays 0,100ms,1s`
+  {program} demo --mirrors 3 --preset transatlantic --timeline trailing --delays 0,100ms,1s
+  {program} demo --blind quake3,coeval --preset lte
+  {program} demo --blind rollback=0,4 --answers ann.json`
 
 // usualBots stands for as many bots as suit the game.
 const usualBots = math.MinInt32
@@ -104,6 +113,7 @@ type flags struct {
 	resume       *server.Saved // where the game goes on, or nil
 	mirrors      *mirrorFlags  // nil for one server
 	peers        *peerFlags    // the same
+	blind        *blindFlags   // nil for no test
 	client       *page.Client  // nil for one of its own
 }
 
@@ -112,6 +122,7 @@ func Command(p *cli.Program) *cobra.Command {
 	var d flags
 	var m mirrorFlags
 	var e peerFlags
+	var b blindFlags
 	cmd := &cobra.Command{
 		Use:     "demo",
 		Short:   "Play a game in the browser, on a bad network, with the wires showing",
@@ -139,9 +150,13 @@ func Command(p *cli.Program) *cobra.Command {
 			}
 			d.peers, d.style = &e, "doom3"
 		}
+		if err := b.check(&d, given); err != nil {
+			return err
+		}
 		d.fixed = given("port")
 		return d.run(cmd)
 	})
+	pairs(cmd, &b)
 	f := cmd.Flags()
 	f.IntVarP(&d.port, "port", "p", 8080,
 		"port of the page, and over UDP of the game; 0 for any that is free")
@@ -175,6 +190,7 @@ func Command(p *cli.Program) *cobra.Command {
 	f.BoolVar(&e.relay, "relay", false,
 		"with --peers, play through a relay that gathers commands, with the network to it")
 	cmd.MarkFlagsMutuallyExclusive("peers", "mirrors")
+	b.flags(f)
 	f.StringVar(&d.build, "build-client", "",
 		"compile the game for the browser into this folder, and do nothing else")
 	return cmd
@@ -212,8 +228,8 @@ func (d *flags) check() (game.Level, error) {
 	if d.bots < 0 || d.bots > 200 {
 		return l, cli.Usagef("--bots is %d: it must be from 0 to 200", d.bots)
 	}
-	if _, err := cli.Conditions(d.preset, nil, ""); err != nil {
-		return l, err
+	if _, err := cli.Conditions(d.preset, nil, ""); err != nil && !d.trials() {
+		return l, err // the wind tunnel has other networks, too
 	}
 	if _, err := predict.ParseStyle(d.style); err != nil {
 		return l, cli.Usagef("--style: %w", err)
@@ -290,6 +306,11 @@ func (d *flags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if d.trials() {
+		if d.blind.test, err = NewTest(ctx, d.blind.wish(d), out); err != nil {
+			return err
+		}
+	}
 	s, err := d.open(level)
 	if err != nil {
 		return err
@@ -320,7 +341,11 @@ func (d *flags) run(cmd *cobra.Command) error {
 	if !d.noOpen {
 		openBrowser(ctx, out, s.url())
 	}
-	return s.run(ctx)
+	err = s.run(ctx)
+	if b, ok := s.shown.(*blindPage); ok {
+		b.summary(out)
+	}
+	return err
 }
 
 // invites is what stands before the links for guests.

@@ -35,22 +35,28 @@ import (
 //
 // So a page that is slow asks seldom, and nothing waits for it.
 
-// A canvas is what one page draws of one peer.
+// A canvas is what one page draws of one game.
 type canvas struct {
-	seat    *seat
-	viewer  viewer
+	number  int // by which the page knows it
 	draw    func(*draw.Surface, *game.Frame)
 	surface draw.Surface
 	library int       // bytes of it that the page has
 	last    time.Time // when it was last drawn
-	frame   game.Frame
+}
+
+// A seatCanvas is one of a peer.
+type seatCanvas struct {
+	canvas
+	seat   *seat
+	viewer viewer
+	frame  game.Frame
 }
 
 // A gaze is one page that looks at the party.
 type gaze struct {
 	party *party
 	began time.Time
-	known map[int]*canvas
+	known map[int]*seatCanvas
 	out   []byte
 }
 
@@ -66,6 +72,14 @@ var errRequest = errors.New("that is no request for frames")
 
 // screens answers a page's requests for frames until it is closed.
 func (p *party) screens(w http.ResponseWriter, r *http.Request) {
+	g := &gaze{party: p, began: time.Now(), known: map[int]*seatCanvas{}}
+	defer g.close()
+	answerScreens(p.ending, w, r, g.answer)
+}
+
+// answerScreens answers each message of a page by another, until one of both is gone.
+func answerScreens(ending context.Context, w http.ResponseWriter, r *http.Request,
+	do func(ctx context.Context, data []byte) ([]byte, error)) {
 	ws, err := websocket.Accept(w, r,
 		&websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
@@ -73,10 +87,8 @@ func (p *party) screens(w http.ResponseWriter, r *http.Request) {
 	}
 	defer func() { _ = ws.CloseNow() }()
 	ws.SetReadLimit(mostRequest)
-	g := &gaze{party: p, began: time.Now(), known: map[int]*canvas{}}
-	defer g.close()
 	for {
-		kind, data, err := ws.Read(p.ending)
+		kind, data, err := ws.Read(ending)
 		if err != nil {
 			return
 		}
@@ -85,13 +97,13 @@ func (p *party) screens(w http.ResponseWriter, r *http.Request) {
 		}
 		var answer []byte
 		if err == nil {
-			answer, err = g.answer(r.Context(), data)
+			answer, err = do(r.Context(), data)
 		}
 		if err != nil {
 			_ = ws.Close(websocket.StatusUnsupportedData, err.Error())
 			return
 		}
-		ctx, done := context.WithTimeout(p.ending, frameWait)
+		ctx, done := context.WithTimeout(ending, frameWait)
 		err = ws.Write(ctx, websocket.MessageBinary, answer)
 		done()
 		if err != nil {
@@ -106,36 +118,67 @@ func (g *gaze) close() {
 	}
 }
 
-// answer draws what a page asks for.
-func (g *gaze) answer(ctx context.Context, data []byte) ([]byte, error) {
+// A request is what a page asks for.
+type request struct {
+	yours int // the number of the one that is played, or 0
+	hands [entry.HandWords]uint32
+	list  []sized
+}
+
+// sized is something to be drawn, with how large it is to be.
+type sized struct {
+	number        int
+	width, height float64
+}
+
+func readRequest(data []byte) (q request, err error) {
 	if len(data) < requestHead {
-		return nil, errRequest
+		return q, errRequest
 	}
 	word := func(at int) uint32 { return binary.LittleEndian.Uint32(data[4*at:]) }
-	yours, n := int(word(0)), int(word(1+entry.HandWords))
+	n := int(word(1 + entry.HandWords))
 	if n > mostSeats || len(data) != requestHead+n*requestEach {
-		return nil, errRequest
+		return q, errRequest
 	}
-	var hands [entry.HandWords]uint32
-	for i := range hands {
-		hands[i] = word(1 + i)
+	q.yours = int(word(0))
+	for i := range q.hands {
+		q.hands[i] = word(1 + i)
 	}
-	g.out = g.out[:0]
 	for i := range n {
 		at := 2 + entry.HandWords + 3*i
-		s, err := g.party.seat(int(word(at)))
+		q.list = append(q.list, sized{int(word(at)), size(word(at + 1)), size(word(at + 2))})
+	}
+	return q, nil
+}
+
+// answer draws what a page asks for.
+func (g *gaze) answer(ctx context.Context, data []byte) ([]byte, error) {
+	q, err := readRequest(data)
+	if err != nil {
+		return nil, err
+	}
+	g.out = g.out[:0]
+	for _, x := range q.list {
+		s, err := g.party.seat(x.number)
 		if err != nil {
 			return nil, err
 		}
-		width, height := size(word(at+1)), size(word(at+2))
 		c := g.canvas(s)
-		if s.index+1 == yours && !s.watch {
+		if x.number == q.yours && !s.watch {
 			s.mu.Lock()
-			s.hands.Read(&hands, c.surface.LastCamera(), width, height)
+			s.hands.Read(&q.hands, c.surface.LastCamera(), x.width, x.height)
 			s.mu.Unlock()
 		}
-		c.paint(ctx, g.began, width, height)
-		g.out = c.append(g.out)
+		c.surface.Begin(x.width, x.height)
+		if w, me := s.look(ctx, &c.viewer); w != nil {
+			f := &c.frame
+			f.World, f.Me, f.Fresh = w, me, true
+			c.paint(f, g.began)
+		}
+		s.mu.Lock()
+		asked := s.hands.Asked()
+		s.mu.Unlock()
+		g.out = c.append(g.out, asked)
 	}
 	return g.out, nil
 }
@@ -149,47 +192,35 @@ func size(word uint32) float64 {
 	return min(x, 8192)
 }
 
-func (g *gaze) canvas(s *seat) *canvas {
+func (g *gaze) canvas(s *seat) *seatCanvas {
 	c := g.known[s.index]
 	if c == nil {
-		c = &canvas{seat: s, draw: g.party.title.Screen.Drawer()}
+		c = &seatCanvas{seat: s}
+		c.number, c.draw, c.frame.Names = s.index+1, g.party.title.Screen.Drawer(), g.party.nameOf
 		g.known[s.index] = c
 	}
 	return c
 }
 
-// paint draws the peer's world, if there is one. What is past the world's tick is drawn along its
-// way, as on any screen.
-func (c *canvas) paint(ctx context.Context, began time.Time, width, height float64) {
-	c.surface.Begin(width, height)
-	w, me := c.seat.look(ctx, &c.viewer)
-	if w == nil {
-		return
-	}
+// paint draws a frame, on a screen that was there from some time on.
+func (c *canvas) paint(f *game.Frame, began time.Time) {
 	now := time.Now()
-	f := &c.frame
-	f.World, f.Me, f.Time, f.Fresh, f.Seconds = w, me, now.Sub(began).Seconds(), true, 0
+	f.Time, f.Seconds = now.Sub(began).Seconds(), 0
 	if !c.last.IsZero() {
 		f.Seconds = now.Sub(c.last).Seconds()
-	}
-	if f.Names == nil {
-		f.Names = c.seat.party.nameOf
 	}
 	c.last = now
 	c.draw(&c.surface, f)
 }
 
-// append adds what was drawn to an answer.
-func (c *canvas) append(out []byte) []byte {
+// append adds what was drawn to an answer, with the keys that the game wants.
+func (c *canvas) append(out []byte, asked [4]uint32) []byte {
 	list, library := c.surface.List(), c.surface.Library()[c.library:]
 	c.library += len(library)
 	put := binary.LittleEndian.AppendUint32
-	out = put(out, uint32(c.seat.index+1))
+	out = put(out, uint32(c.number))
 	out = put(out, math.Float32bits(float32(c.surface.Width())))
 	out = put(out, math.Float32bits(float32(c.surface.Height())))
-	c.seat.mu.Lock()
-	asked := c.seat.hands.Asked()
-	c.seat.mu.Unlock()
 	for _, a := range asked {
 		out = put(out, a)
 	}
@@ -315,30 +346,37 @@ func keyCodes() map[string]game.Key {
 	return all
 }
 
-// asset serves an image or a sound of the game.
-func (p *party) asset(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("name")
-	if p.title.Screen.Assets == nil || !fs.ValidPath(name) {
-		http.NotFound(w, r)
-		return
+// asset serves an image or a sound of a game.
+func asset(t *game.Title) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		name := r.PathValue("name")
+		if t.Screen.Assets == nil || !fs.ValidPath(name) {
+			http.NotFound(w, r)
+			return
+		}
+		b, err := fs.ReadFile(t.Screen.Assets, name)
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		_, _ = w.Write(b) // a page that is gone needs none
 	}
-	b, err := fs.ReadFile(p.title.Screen.Assets, name)
-	if err != nil {
-		http.NotFound(w, r)
-		return
-	}
-	w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_, _ = w.Write(b) // a page that is gone needs none
+}
+
+// mountScreens adds what pages need on which the program draws.
+func mountScreens(mux *http.ServeMux, t *game.Title, screens http.HandlerFunc) {
+	mux.HandleFunc("GET /api/screens", screens)
+	mux.HandleFunc("GET /api/files/{name...}", asset(t))
+	mux.HandleFunc("GET /api/keys", func(w http.ResponseWriter, _ *http.Request) {
+		serve.Answer(w, keyCodes(), http.StatusOK, nil)
+	})
 }
 
 // mount adds what the page with peers asks for.
 func (p *party) mount(mux *http.ServeMux, _ *serve.Refusals) {
-	mux.HandleFunc("GET /api/screens", p.screens)
-	mux.HandleFunc("GET /api/files/{name...}", p.asset)
-	mux.HandleFunc("GET /api/keys", func(w http.ResponseWriter, _ *http.Request) {
-		serve.Answer(w, keyCodes(), http.StatusOK, nil)
-	})
+	mountScreens(mux, p.title, p.screens)
 	mux.Handle("POST /api/peers", wish("order for peers", p.obey,
 		func() partyState { return p.tell(p.ending) }))
 }

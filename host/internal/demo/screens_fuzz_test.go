@@ -21,7 +21,7 @@ func FuzzScreens(f *testing.F) {
 	f.Add(make([]byte, requestHead))
 	f.Add(bytes.Repeat([]byte{1, 0, 0, 0}, (requestHead+requestEach)/4))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		g := &gaze{party: p, began: time.Now(), known: map[int]*canvas{}}
+		g := &gaze{party: p, began: time.Now(), known: map[int]*seatCanvas{}}
 		answer, err := g.answer(t.Context(), data)
 		const each = 36 // without anything drawn, since nobody runs
 		if n := max(len(data)-requestHead, 0) / requestEach; err == nil && len(answer) != n*each {

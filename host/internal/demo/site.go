@@ -33,7 +33,7 @@ type site struct {
 	ending   context.Context
 }
 
-// What a page shows: one server, several mirrors, or peers.
+// What a page shows: one server, several mirrors, peers, or a blind test.
 type shown interface {
 	// run drives it until the context ends, and close ends what never ran.
 	run(ctx context.Context) error
@@ -66,6 +66,8 @@ func (d *flags) open(level game.Level) (*site, error) {
 		return nil, err
 	}
 	switch {
+	case d.trials():
+		s.shown = d.openBlind()
 	case d.mirrors != nil:
 		s.shown, err = d.openFleet(level)
 	case d.peers != nil:
@@ -102,7 +104,11 @@ func (s *site) port() int { return s.listener.Addr().(*net.TCPAddr).Port }
 
 func (s *site) url() string {
 	u := fmt.Sprintf("%s://127.0.0.1:%d/", s.site.Scheme(), s.port())
-	if s.flags.style != "doom3" {
+	switch {
+	case s.flags.trials():
+	case s.flags.blind != nil:
+		u += "?blind"
+	case s.flags.style != "doom3":
 		u += "?style=" + s.flags.style
 	}
 	return u
@@ -124,7 +130,7 @@ func (s *site) run(ctx context.Context) error {
 		}
 	})
 	work.Go(func() { failed(s.shown.run(ctx)) })
-	if s.flags.peers == nil { // otherwise the page draws, and plays nothing itself
+	if s.flags.peers == nil && !s.flags.trials() { // otherwise the page draws, and plays nothing itself
 		work.Go(func() { _ = s.client.Make(ctx) })
 	}
 	<-ctx.Done()

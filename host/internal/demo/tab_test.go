@@ -61,7 +61,7 @@ func startDemo(t *testing.T, change func(d *flags)) *site {
 	if change != nil {
 		change(d)
 	}
-	if d.client == nil && d.peers == nil { // whose page needs none
+	if d.client == nil && d.peers == nil && !d.trials() { // whose pages need none
 		d.client = built()
 	}
 	level, err := d.check()

@@ -23,6 +23,7 @@ func Command(p *host.Program) *cobra.Command {
 	return verb.List("lab", "Repeat published experiments over simulated networks", long,
 		"  {program} lab            list the experiments\n  {program} lab crimp      reliable "+
 			"multicast, Table 4.1 of the mirrored-server paper",
-		bandwidthVerb(p), crimpVerb(p), incidentVerb(p), listenVerb(p), mirrorsVerb(p),
-		paperVerb(p), peersVerb(p), reportVerb(p), runVerb(p), sweepVerb(p), trailingVerb(p))
+		bandwidthVerb(p), blindVerb(p), crimpVerb(p), incidentVerb(p), listenVerb(p),
+		mirrorsVerb(p), paperVerb(p), peersVerb(p), reportVerb(p), runVerb(p), sweepVerb(p),
+		trailingVerb(p))
 }

@@ -24,7 +24,7 @@ const UsualDepth = 100 * time.Millisecond
 //
 //	quake3,coeval                two architectures
 //	rollback=0,4                 no rollbacks, and four a second of 100 ms each
-//	rollback=4@50ms,4@200ms      the same rate, of 50 ms and of 200 ms each
+//	rollback=2@50ms,2@200ms      the same rate, of 50 ms and of 200 ms each
 func ParseSides(text string) (s Sides, asked blind.Question, err error) {
 	asked = blind.Better
 	list, rates := strings.CutPrefix(text, "rollback=")

@@ -224,19 +224,15 @@ func (s *Sitting) drop() {
 // Close ends what is played.
 func (s *Sitting) Close() { s.drop() }
 
-// names are what players are called, the person first.
-var names = [...]string{"you", "Ann", "Bob", "Cleo", "Dan", "Eve", "Finn", "Gwen"}
+// names are what the other players are called, by their numbers, as one was first.
+var names = [...]string{"Ann", "Bob", "Cleo", "Dan", "Eve", "Finn", "Gwen", "Hal", "Ida", "Jon"}
 
 func (s *Sitting) nameOf(p world.Player) string {
-	if s.live == nil {
+	switch {
+	case p == world.Nobody:
 		return ""
+	case p == s.frame.Me:
+		return "you"
 	}
-	switch seat := s.live.Seat(p); {
-	case seat < 0:
-		return ""
-	case seat < len(names):
-		return names[seat]
-	default:
-		return fmt.Sprint("player ", seat+1)
-	}
+	return names[(int(p)-2+len(names))%len(names)]
 }

@@ -1,11 +1,10 @@
 package sitting
 
 import (
-	"slices"
+	"fmt"
 	"strconv"
 
 	"github.com/coeval-dev/coeval/lab/blind"
-	"github.com/coeval-dev/coeval/lab/tunnel"
 )
 
 // A State is what the person may know now. Which side is which is in it when the test is over, and
@@ -43,7 +42,6 @@ type Told struct {
 type Figure struct {
 	Key   string     `json:"key"`
 	About string     `json:"about"`
-	Unit  string     `json:"unit"`
 	Sides [2]float64 `json:"sides"`
 }
 
@@ -82,19 +80,49 @@ func (s *Sitting) result() *Result {
 	return r
 }
 
-// felt are the axes that a person may feel.
-var felt = []string{"own_ms", "others_ms", "rollbacks", "rollback_deepest", "corrections", "still",
-	"off_others_mean", "hits_denied"}
+// felt are the axes of the wind tunnel that a person may feel, in words.
+var felt = []Figure{
+	{Key: "own_ms", About: "own input is seen after, ms"},
+	{Key: "others_ms", About: "others' input is seen after, ms"},
+	{Key: "rollbacks", About: "rollbacks a second"},
+	{Key: "rollback_deepest", About: "deepest rollback, ticks"},
+	{Key: "corrections", About: "own body corrected, a minute"},
+	{Key: "still", About: "the picture stands still, %"},
+	{Key: "off_others_mean", About: "others shown off by, widths"},
+	{Key: "hits_denied", About: "hits seen and denied, %"},
+}
 
-// Figures are those of what was measured that a person may feel, in the order of the axes.
+// Figures are what was measured of both sides, as far as a person may feel it.
 func Figures(m [2]blind.Measured) (list []Figure) {
-	for _, a := range tunnel.Axes() {
-		x, ok := m[0].Figures[a.Key]
-		y, too := m[1].Figures[a.Key]
-		if slices.Contains(felt, a.Key) && (ok || too) {
-			list = append(list, Figure{a.Key, a.About, a.Unit, [2]float64{x, y}})
+	for _, f := range felt {
+		x, ok := m[0].Figures[f.Key]
+		y, too := m[1].Figures[f.Key]
+		if ok && too {
+			f.Sides = [2]float64{x, y}
+			list = append(list, f)
 		}
 	}
 	return list
 }
 
+// Tell is State, for pages.
+func (s *Sitting) Tell() any { return s.State() }
+
+// Summary is what to say to whoever runs the test when it ends.
+func (s *Sitting) Summary() []string {
+	sheet := s.o.Sheet
+	if !sheet.Full() {
+		if len(sheet.Answers) == 0 {
+			return []string{"no trial was answered, so there is nothing to say"}
+		}
+		return []string{blind.Unfinished(len(sheet.Answers), sheet.Trials),
+			"Go on with --answers " + s.o.File + "."}
+	}
+	r := s.result()
+	list := append([]string{}, r.Words...)
+	for _, f := range r.Figures {
+		list = append(list, fmt.Sprintf("%s: %.1f with %s, %.1f with %s", f.About, f.Sides[0],
+			r.Sides[0], f.Sides[1], r.Sides[1]))
+	}
+	return append(list, "The answers are in "+s.o.File+".")
+}

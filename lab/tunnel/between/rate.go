@@ -67,7 +67,7 @@ func enough(t *tunnel.Trial) int {
 			worst = max(worst, p.Latency+3*p.Jitter.Amount)
 		}
 	}
-	return min(int(worst/length)+3, peers.MaxDelay)
+	return min(int(worst/length)+2, peers.MaxDelay)
 }
 
 // A hold is the link of a machine that now and then hears nothing, until it has guessed for as many
@@ -112,7 +112,7 @@ func (h *hold) watch(c *turns.Copy, now time.Duration) {
 	case !h.debt && guessed == 0 && now >= h.due:
 		h.debt, h.returns = true, c.Stats().Returns
 		h.on, h.since = true, now
-		h.due = max(h.due+h.gap(), now)
+		h.due = max(h.due+h.gap(), now-time.Second) // what is late is caught up with
 	}
 }
 
