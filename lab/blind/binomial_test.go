@@ -138,8 +138,8 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// Why a sheet that is not full has no verdict: who looks after each answer, and stops when the count
-// is enough, finds a difference far more often than one time in twenty where there is none.
+// Why a sheet that is not full has no verdict: who looks after each answer, and stops when the
+// count is enough, finds a difference far more often than one time in twenty where there is none.
 func TestPeeking(t *testing.T) {
 	for n, least := range map[int]float64{16: 0.08, 100: 0.15} {
 		// by count of right answers, how likely it is that no look has shown anything
@@ -171,7 +171,8 @@ func TestWords(t *testing.T) {
 	for p, want := range map[float64]string{
 		0.171875: "one time in six", 1: "always", 0.9: "most of the time", 0.5: "every other time",
 		0.038: "one time in 26", 1e-9: "less than one time in a million",
-		1.0 / 1234: "one time in 1,200", 1.0 / 65536: "one time in 66,000", 0.35: "one time in three",
+		1.0 / 1234: "one time in 1,200", 1.0 / 65536: "one time in 66,000",
+		0.35: "one time in three",
 	} {
 		if got := blind.OneIn(p); got != want {
 			t.Errorf("%v: %q, want %q", p, got, want)
@@ -195,8 +196,8 @@ func TestWords(t *testing.T) {
 			"time in six: no difference is shown."},
 		{blind.ABX, 12, 16, "12 of 16 answers were right, and guessing gives as many or more one " +
 			"time in 26: the two can be told apart."},
-		{blind.Better, 2, 16, "quake3 was preferred 14 times of 16. Where both are as good, one " +
-			"of them is preferred so often or more one time in 239: quake3 is preferred."},
+		{blind.Better, 2, 16, "quake3 was preferred 14 times of 16. Where both are as good, " +
+			"chance gives one of them as many or more one time in 239: quake3 is preferred."},
 		{blind.Better, 5, 10, "Each was preferred 5 times of 10: no difference is shown."},
 		{blind.ABX, 0, 0, "There is no answer, so nothing is shown."},
 	} {

@@ -70,8 +70,8 @@ func connected(wins [][]int) bool {
 	return !slices.Contains(seen, false)
 }
 
-// fit finds the logarithms of the strengths, whose mean is zero, by Hunter's iteration (2004), which
-// always gets nearer.
+// fit finds the logarithms of the strengths, whose mean is zero, by Hunter's iteration (2004),
+// which always gets nearer.
 func fit(w [][]float64) []float64 {
 	n := len(w)
 	s, next := make([]float64, n), make([]float64, n)
@@ -107,8 +107,8 @@ func fit(w [][]float64) []float64 {
 	return s
 }
 
-// covariance is how uncertain they are: the inverse of the information, in which the common level is
-// held fixed by adding one to each entry and taking that away again.
+// covariance is how uncertain they are: the inverse of the information, in which the common level
+// is held fixed by adding one to each entry and taking that away again.
 func covariance(w [][]float64, theta []float64) [][]float64 {
 	n := len(w)
 	info := make([][]float64, n)

@@ -18,11 +18,11 @@ func TestRankKnown(t *testing.T) {
 	half := 1.96 * math.Sqrt(1/30.5+1/10.5) / 2
 	logit := math.Log(two[0].Within.High / (1 - two[0].Within.High))
 	near(t, "spread", logit, math.Log(30.5/10.5)/2+half, 1e-6)
-	for _, s := range blind.Rank([]string{"a", "b", "c"}, [][]int{{0, 9, 3}, {3, 0, 9}, {9, 3, 0}}) {
+	three := []string{"a", "b", "c"}
+	for _, s := range blind.Rank(three, [][]int{{0, 9, 3}, {3, 0, 9}, {9, 3, 0}}) {
 		near(t, s.Name, s.Rate, 0.5, 1e-6)
 	}
-	if list := blind.Rank([]string{"a", "b", "c"}, [][]int{{0, 5, 0}, {5, 0, 0}, {0, 0, 0}}); list !=
-		nil {
+	if list := blind.Rank(three, [][]int{{0, 5, 0}, {5, 0, 0}, {0, 0, 0}}); list != nil {
 		t.Errorf("nobody compared c: %v", list)
 	}
 	never := blind.Rank([]string{"a", "b"}, [][]int{{0, 0}, {12, 0}})

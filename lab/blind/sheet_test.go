@@ -32,7 +32,7 @@ func TestBadSheets(t *testing.T) {
 		change(`"answers": []`, `"answers": [2]`):                           "must be 0 or 1",
 		change(`"trials": 16`, `"trials": 0`):                               "from 1 to 1000",
 		change(`"trials": 16`, `"trials": 1e3000`):                          "damaged",
-		change(`"abx"`, `"which"`):                                          "must be abx or better",
+		change(`"abx"`, `"which"`):                                          "abx or better",
 		change(`"quake3"`, `"coeval"`):                                      "must be two",
 		change(`"pong"`, `"po\nng"`):                                        "is no name",
 		change(`"interval_ms": 8000`, `"interval_ms": 9223372036854775807`): "intervals of",

@@ -91,8 +91,8 @@ func (v *Verdict) preferred(sides [2]string) []string {
 	if 2*k < v.Trials {
 		winner, k = sides[1], v.Trials-k
 	}
-	text := fmt.Sprintf("%s was preferred %d times of %d. Where both are as good, one of them is "+
-		"preferred so often or more %s: ", winner, k, v.Trials, OneIn(v.Chance))
+	text := fmt.Sprintf("%s was preferred %d times of %d. Where both are as good, chance gives one "+
+		"of them as many or more %s: ", winner, k, v.Trials, OneIn(v.Chance))
 	if 2*k == v.Trials {
 		text = fmt.Sprintf("Each was preferred %s of %d: ", plural(k, "time"), v.Trials)
 	}

@@ -104,8 +104,8 @@ func (p *Peer) Close() error {
 	return p.opt.Link.Close()
 }
 
-// Past is how long ago the tick that is shown was due, as of the last Poll and up to the length of a
-// tick: for screens that draw what moves a little along its way.
+// Past is how long ago the tick that is shown was due, as of the last Poll and up to the length of
+// a tick: for screens that draw what moves a little along its way.
 func (p *Peer) Past() time.Duration {
 	length := p.game.TickLength()
 	switch {

@@ -140,7 +140,7 @@ function say(title, text, className = '') {
 
 const keys = (...list) => {
   const p = make('p', 'dim', null);
-  for (const [key, text] of list) p.append(make('kbd', '', null, key), ` ${text}   `);
+  for (const [key, text] of list) make('span', 'key', p).append(make('kbd', '', null, key), ` ${text}`);
   return p;
 };
 
@@ -157,8 +157,8 @@ const cards = {
     const card = say(t.trial > 1 ? 'Go on?' : 'Ready?');
     if (t.error) make('p', 'bad', card, t.error);
     make('p', '', card, abx
-      ? 'In each trial you play the same game three times, for a short while each: A, then B, then X. Between A and B something differs, or so it is said. X is one of the two again.'
-      : 'In each trial you play the same game twice, for a short while each. Between the two something differs, or so it is said.');
+      ? 'In each trial you play the same game three times, for a short while each: A, then B, then X. Something may differ between A and B. X is one of the two again.'
+      : 'In each trial you play the same game twice, for a short while each. Something may differ between the two.');
     const steps = make('ol', 'steps', card);
     make('li', '', steps, abx ? 'Play A, B and X. A is the same in all trials, and so is B.' : 'Play both. Which comes first changes from trial to trial.');
     make('li', '', steps, abx ? 'Say whether X was A or B. If you cannot tell, guess.' : 'Say which felt better. If you cannot tell, choose either.');
@@ -191,7 +191,7 @@ const cards = {
 function result(t) {
   const r = t.result, card = say('What your answers show', '', 'result');
   r.words.forEach((w, i) => make('p', i ? 'dim' : 'first', card, w));
-  const number = x => x === 0 ? '0' : x < 10 ? x.toFixed(1) : `${Math.round(x)}`;
+  const number = x => x === 0 ? '0' : x < 1 ? x.toFixed(2) : x < 10 ? x.toFixed(1) : `${Math.round(x)}`;
   const table = (heads, rows) => {
     const e = make('table', '', null), head = make('tr', '', e);
     heads.forEach(h => make('th', '', head, h));

@@ -66,7 +66,7 @@ $('warnings').addEventListener('click', () => { $('warnings').replaceChildren();
 // coevalReady is called by the program when there is something to see.
 window.coevalReady = () => {
   loading.hidden = true;
-  if (query.has('blind')) window.coeval?.set('blind', '');
+  if (query.has('blind')) setTimeout(() => window.coeval?.set('blind', '')); // not from within a frame
 };
 
 // What the page itself does, by a key that the game has no use for or by a button. Some of it a browser allows only in the very moment of a press.

@@ -273,8 +273,9 @@ func TestBrowserSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := openTab(t, 320, 180)
-	b.play(s, "name=Ann")
+	b.play(s, "name=Ann&blind")
 	b.until("plays by WebSocket", playing+" && coeval.stats().carrier === 'WebSocket'")
+	b.until("a blind test of styles is under way, as --blind asks for", "coeval.stats().blind")
 	me := int(b.number("coeval.stats().player"))
 	from := whereIs(t, s, me)
 	way := "KeyD"

@@ -130,7 +130,8 @@ func (s *site) run(ctx context.Context) error {
 		}
 	})
 	work.Go(func() { failed(s.shown.run(ctx)) })
-	if s.flags.peers == nil && !s.flags.trials() { // otherwise the page draws, and plays nothing itself
+	// otherwise the page draws, and plays nothing itself
+	if s.flags.peers == nil && !s.flags.trials() {
 		work.Go(func() { _ = s.client.Make(ctx) })
 	}
 	<-ctx.Done()

@@ -184,8 +184,8 @@ func pool(files []string) (*blind.Results, error) {
 // measuredRow is what was measured of both sides, for a table.
 type measuredRow struct {
 	About string  `head:"measured"`
-	First float64 `as:"%.1f"`
-	Other float64 `as:"%.1f"`
+	First float64 `as:"%.3g"`
+	Other float64 `as:"%.3g"`
 }
 
 func printBlind(out io.Writer, r *blind.Results) error {

@@ -12,7 +12,7 @@
 // match can begin within the pause before it, however long its machines take to find each other.
 //
 // Each interval is a new match. If there were one of each side that went on from trial to trial, a
-// person would know a side again by the score. All matches of a trial begin with the same seed, the
-// person is the first player in all of them, and when they are shown their clocks say the same. What
-// is left to tell the sides apart is how they play.
+// person would know a side again by the score. All matches of a trial begin with the same seed,
+// the person is the first player in all of them, and when they are shown their clocks say the
+// same. What is left to tell the sides apart is how they play.
 package sitting

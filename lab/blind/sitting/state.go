@@ -121,7 +121,7 @@ func (s *Sitting) Summary() []string {
 	r := s.result()
 	list := append([]string{}, r.Words...)
 	for _, f := range r.Figures {
-		list = append(list, fmt.Sprintf("%s: %.1f with %s, %.1f with %s", f.About, f.Sides[0],
+		list = append(list, fmt.Sprintf("%s: %.3g with %s, %.3g with %s", f.About, f.Sides[0],
 			r.Sides[0], f.Sides[1], r.Sides[1]))
 	}
 	return append(list, "The answers are in "+s.o.File+".")

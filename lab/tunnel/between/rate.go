@@ -21,11 +21,11 @@ const (
 // between is about how long it takes after a rollback until the next can begin.
 const between = 100 * time.Millisecond
 
-// AtRate is rollback in which the first player's machine goes back so many times a second, by about
-// so much: what others command is held back on its way to it until it has guessed for that long. The
-// delay of commands is such that nothing has to be guessed otherwise, unless the network is worse
-// than its latency and jitter say; so between two rates nothing differs but that. A guess that was
-// right is no rollback, and then it is held back again.
+// AtRate is rollback in which the first player's machine goes back so many times a second, by
+// about so much: what others command is held back on its way to it until it has guessed for that
+// long. The delay of commands is such that nothing has to be guessed otherwise, unless the network
+// is worse than its latency and jitter say; so between two rates nothing differs but that. A guess
+// that was right is no rollback, and then it is held back again.
 func AtRate(rate float64, depth time.Duration) (tunnel.Architecture, error) {
 	if !(rate >= 0 && rate <= MostRate) {
 		return tunnel.Architecture{}, fmt.Errorf("%v rollbacks a second: it must be from 0 to %d",
@@ -40,10 +40,11 @@ func AtRate(rate float64, depth time.Duration) (tunnel.Architecture, error) {
 			"between them: at most %.1f do", rate, depth, most)
 	}
 	name := fmt.Sprintf("rollback=%v@%v", rate, depth)
+	about := fmt.Sprintf("%v rollbacks a second, of %d ms each", rate, depth.Milliseconds())
 	if rate == 0 {
-		name = "rollback=0"
+		name, about = "rollback=0", "no rollbacks"
 	}
-	a := architecture(name, fmt.Sprintf("%v rollbacks a second, of %v each", rate, depth), peers.Style{}, peers.Match{})
+	a := architecture(name, about, peers.Style{}, peers.Match{})
 	a.Start = func(t *tunnel.Trial) (tunnel.Match, error) {
 		length := t.Subject.Game.TickLength()
 		ticks := int((depth + length/2) / length)
@@ -119,8 +120,8 @@ func (h *hold) watch(c *turns.Copy, now time.Duration) {
 // longest is for how long a machine hears nothing at most, whatever it has guessed.
 const longest = 2 * MostDepth
 
-// gap is how long it is from one to the next: from half of the mean to half more, so that nobody can
-// wait for it.
+// gap is how long it is from one to the next: from half of the mean to half more, so that nobody
+// can wait for it.
 func (h *hold) gap() time.Duration {
 	return time.Duration((0.5 + h.random.Float64()) / h.rate * float64(time.Second))
 }
