@@ -17,9 +17,9 @@ type trial struct {
 	made    *tunnel.Architecture // or one that is not registered
 	network string
 	players int
-	subject *lab.Subject // another than the title of the options
+	subject *lab.Subject          // another than the title of the options
 	watch   func(run int) watcher // sees what is measured
-	time    time.Duration // default: 20 s, or 4 s if it is to be quick
+	time    time.Duration         // default: 20 s, or 4 s if it is to be quick
 }
 
 // A watcher is shown what is true and what players see.

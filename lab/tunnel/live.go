@@ -25,7 +25,10 @@ func NewLive(s Setup) (*Live, error) {
 		return nil, err
 	}
 	s.First = true
-	t := newTrial(s)
+	t, err := newTrial(s)
+	if err != nil {
+		return nil, err
+	}
 	m, err := s.Arch.Start(t)
 	if err != nil {
 		return nil, errors.Join(err, t.err)
