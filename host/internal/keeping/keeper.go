@@ -1,3 +1,5 @@
+//go:build !js
+
 // Package keeping keeps a game on disk while it is served: one goroutine writes, and ticks hand
 // over to it what they did and never wait.
 package keeping
