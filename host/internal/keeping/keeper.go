@@ -55,14 +55,13 @@ type Keeper struct {
 	done       chan struct{}
 	started    bool
 
-	level    game.Level
-	seats    []keep.Seat // as they were handed over last, by player
-	now      []keep.Seat
-	gap      bool          // ticks are missing since the last whole world
-	fresh    bool          // another world has begun, and was not handed over
-	since    time.Time     // when the last whole world was handed over
-	replay   time.Duration // what computing the ticks since then has taken
-	overflow bool          // it was said
+	level  game.Level
+	seats  []keep.Seat // as they were handed over last, by player
+	now    []keep.Seat
+	gap    bool          // ticks are missing since the last whole world
+	fresh  bool          // another world has begun, and was not handed over
+	since  time.Time     // when the last whole world was handed over
+	replay time.Duration // what computing the ticks since then has taken
 
 	writer writer
 	state  state
@@ -75,6 +74,7 @@ type state struct {
 	chapters        atomic.Uint64
 	bytes           atomic.Uint64
 	missed          atomic.Uint64 // ticks that no journal has
+	missedAt        atomic.Uint64 // the last of those for which there was no room
 	chapterNanos    atomic.Int64  // how long the last chapter took to write
 	broken          atomic.Bool   // the journal cannot go on without a whole world
 	risk            atomic.Bool   // what is played is not being kept
@@ -170,6 +170,7 @@ func (k *Keeper) Begin(w *world.World, l game.Level, seats []keep.Seat) error {
 	k.state.played.Store(uint64(w.Tick()))
 	if k.started {
 		k.gap, k.fresh = true, true // the journal is that of another world
+		k.state.missedAt.Store(0)
 		k.handOver(w, nil, seats)
 		return nil
 	}
@@ -269,7 +270,7 @@ func (k *Keeper) copy(it *item, w *world.World, seats []keep.Seat) {
 	it.level, it.seats = k.level, append(it.seats[:0], seats...)
 	it.fresh = k.fresh
 	k.since, k.replay = time.Now(), 0
-	k.gap, k.fresh, k.overflow = false, false, false
+	k.gap, k.fresh = false, false
 	k.keepSeats(seats)
 }
 
@@ -277,11 +278,10 @@ func (k *Keeper) copy(it *item, w *world.World, seats []keep.Seat) {
 func (k *Keeper) miss(t world.Tick) {
 	k.gap = true
 	k.state.missed.Add(1)
-	k.state.risk.Store(true)
-	if k.overflow {
-		return
+	k.state.missedAt.Store(uint64(t))
+	if k.state.risk.Swap(true) {
+		return // it was said
 	}
-	k.overflow = true
 	k.state.errors.Add(1)
 	k.opt.Log.Error("the disk does not keep up: what is played from now on would be lost in a crash",
 		"folder", k.opt.Dir, "tick", uint64(t), "durable", k.state.durable.Load())

@@ -203,10 +203,10 @@ func TestBadDisk(t *testing.T) {
 				return !n.AtRisk && n.Played == n.Durable
 			})
 			loud := said.count("level=ERROR")
-			if n := m.k.Numbers(); loud != 1 || n.Errors != 1 || n.Missed == 0 {
+			if n := m.k.Numbers(); loud != 1 || n.Errors == 0 || n.Missed == 0 {
 				t.Errorf("said %d times: %v\n%s", loud, n, said.text.String())
 			}
-			if bad != "stands still" && said.count("kept again") != 1 {
+			if said.count("kept again") == 0 {
 				t.Errorf("not said that it is well again:\n%s", said.text.String())
 			}
 			tick := m.world.Tick()

@@ -50,7 +50,7 @@ type writer struct {
 	keeper *Keeper
 	last   *keep.Snapshot // to end with, or nil
 	err    error          // with which it ended
-	said   bool           // that something is wrong
+	warned bool           // that a whole world could not be written
 }
 
 // run writes what is handed over until there is no more.
@@ -112,10 +112,10 @@ func (w *writer) begin(s *keep.Snapshot) {
 	k.state.chapters.Add(1)
 	k.state.chapterNanos.Store(int64(time.Since(began)))
 	k.state.broken.Store(false)
-	k.state.risk.Store(false)
 	w.note()
-	if w.said {
-		w.said = false
+	healed := uint64(s.World.Tick()) >= k.state.missedAt.Load() && k.state.risk.Swap(false)
+	if healed || w.warned {
+		w.warned = false
 		k.opt.Log.Info("the game is kept again", "folder", k.opt.Dir, "tick",
 			uint64(s.World.Tick()))
 	}
@@ -151,15 +151,12 @@ func (w *writer) fail(err error) {
 	k := w.keeper
 	lost := k.folder.Err() != nil
 	k.state.broken.Store(lost)
-	if lost {
-		k.state.risk.Store(true)
+	if lost && k.state.risk.Swap(true) || !lost && w.warned {
+		return // it was said
 	}
-	if w.said {
-		return
-	}
-	w.said = true
 	k.state.errors.Add(1)
 	if !lost {
+		w.warned = true
 		k.opt.Log.Warn("a whole world could not be written; the journal goes on, and takes longer "+
 			"to compute after a crash", "folder", k.opt.Dir, "error", err)
 		return
