@@ -27,8 +27,8 @@ type Kept struct {
 }
 
 // Recover computes the game that was kept, up to the last frame that is whole, or gives nil if
-// there is none yet. If the newest chapter cannot be used it is the one before. An error is one of the
-// disk, or that no chapter can be used. Nothing is changed.
+// there is none yet. If the newest chapter cannot be used it is the one before. An error is one of
+// the disk, or that no chapter can be used. Nothing is changed.
 func (f *Folder) Recover() (*Kept, error) {
 	list, err := f.chapters()
 	if err != nil {
