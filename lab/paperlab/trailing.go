@@ -147,9 +147,7 @@ func trailingDiffers(f *Finding, short bool) {
 		"Where late commands are executed next and repaired by a trail, more is wrong and for " +
 		"longer than where the world goes back at once (mirrors' own way, in the last table).")
 	f.differs("Processor times are not in these tables, since clients and mirrors share the " +
-		"machine here; lab trailing has them for the same delays without a network: a command " +
-		"takes some ten microseconds where Quake's took 80 to 150, a rollback a few where copying " +
-		"Quake's megabyte took 1400.")
+		"machine here; lab trailing has them for the same delays, beside the paper's.")
 }
 
 // everyTimeline is what players of real mirrors see, by timeline.
