@@ -39,7 +39,8 @@ func (c *crew) tell(w *window, i *tunnel.Incident) string {
 			"it was not.", at, me, c.widths(i.Bad))
 	case tunnel.HitDenied:
 		return fmt.Sprintf("%s %s hit %s%s on its own screen, and it was no hit: at that tick, "+
-			"%d, the screen %s.%s", at, me, player(i.Other), with, i.Tick, c.had(w, i), c.late(w, i))
+			"%d, the screen %s.%s", at, me, player(i.Other), with, i.Tick, c.had(w, i),
+			c.late(w, i))
 	case tunnel.HitUnseen:
 		return fmt.Sprintf("%s %s hit %s%s without having seen it: at that tick, %d, its screen "+
 			"%s.%s", at, me, player(i.Other), with, i.Tick, c.had(w, i), c.late(w, i))
