@@ -104,7 +104,7 @@ func (t *Title) weightKnob(class string) Knob {
 		}}
 }
 
-func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // checkKnobs says what is wrong with the knobs that the title declares.
 func (t *Title) checkKnobs() (wrong []error) {

@@ -93,7 +93,7 @@ func (k *Knob) text(n float64) string {
 	if n == 0 {
 		n = 0 // without a sign
 	}
-	return strconv.FormatFloat(n, 'g', -1, 64)
+	return strconv.FormatFloat(n, 'f', -1, 64)
 }
 
 // Range says what the knob may be.

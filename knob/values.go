@@ -19,6 +19,19 @@ func (v Values) String() string {
 	return strings.Join(list, " ")
 }
 
+// ParseValues reads what String has written.
+func ParseValues(text string) (Values, error) {
+	out := Values{}
+	for word := range strings.FieldsSeq(text) {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok {
+			return nil, fmt.Errorf("%q is no value of a knob: write NAME=VALUE", word)
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
 // With is a copy in which one knob is set to something else.
 func (v Values) With(name, value string) Values {
 	out := maps.Clone(v)

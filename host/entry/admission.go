@@ -3,6 +3,7 @@ package entry
 import (
 	"fmt"
 
+	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/client"
@@ -19,6 +20,7 @@ type Admission struct {
 	Take         string   `json:"take,omitempty"`
 	Style        string   `json:"style,omitempty"`
 	Commands     int      `json:"commands,omitempty"`
+	Knobs        string   `json:"knobs,omitempty"`        // of clients, NAME=VALUE with spaces between
 	UDP          uint16   `json:"udp"`                    // port
 	WebSocket    string   `json:"websocket,omitempty"`    // path, at the same address
 	WebTransport uint16   `json:"webtransport,omitempty"` // port
@@ -47,6 +49,14 @@ func (a *Admission) Play(o *client.Options, chosen bool) (err error) {
 	o.Constant = a.Take != ""
 	if a.Commands > 0 {
 		o.Redundancy.Least, o.Redundancy.Most = a.Commands, a.Commands
+	}
+	// What this program does not know is of another version, and left out.
+	values, err := knob.ParseValues(a.Knobs)
+	if err == nil {
+		err = knob.Apply(o, client.Knobs(), values)
+	}
+	if err != nil {
+		return fmt.Errorf("the server's settings: %w", err)
 	}
 	if a.Style == "" || chosen {
 		return nil

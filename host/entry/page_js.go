@@ -92,7 +92,7 @@ func (p *Page) Join(ctx context.Context) (e client.Entry, a Admission, err error
 		return e, a, err
 	}
 	a.Game, a.Strategy = text(v, "game"), text(v, "strategy")
-	a.Take, a.Style = text(v, "take"), text(v, "style")
+	a.Take, a.Style, a.Knobs = text(v, "take"), text(v, "style"), text(v, "knobs")
 	if n := v.Get("commands"); n.Type() == js.TypeNumber {
 		a.Commands = n.Int()
 	}

@@ -53,8 +53,7 @@ type Knobs knob.Values
 func (k Knobs) MarshalJSON() ([]byte, error) {
 	out := map[string]any{}
 	for name, text := range k {
-		if n, err := strconv.ParseFloat(text, 64); err == nil && json.Valid([]byte(text)) &&
-			strconv.FormatFloat(n, 'g', -1, 64) == text {
+		if _, err := strconv.ParseFloat(text, 64); err == nil && json.Valid([]byte(text)) {
 			out[name] = json.Number(text)
 		} else {
 			out[name] = text

@@ -28,7 +28,7 @@ type Architecture struct {
 	// Start finds the chosen values in Trial.Values.
 	Knobs func(c Course) []knob.Knob
 	// Command is what begins such a game, after the program's name, where there is such a command:
-	// "{game}" stands for the game. It takes --knob and --settings.
+	// " {game}" and " {--game}" stand for the game. It takes --knob and --settings.
 	Command string
 }
 

@@ -52,6 +52,7 @@ window.coevalJoin = async () => {
     take: a.take ?? '',
     style: a.style ?? '',
     commands: a.commands ?? 0,
+    knobs: a.knobs ?? '',
     token: a.token,
     transport: a.webtransport && !query.has('notransport') ? `https://${location.hostname}:${a.webtransport}/coeval` : '',
     hashes: (a.certificates ?? []).map(unhex),

@@ -67,6 +67,7 @@ const example = `  {program} serve {game}
   {program} serve {game} --keep folder --flush tick
   {program} serve {game} --listen :5000 --http :5001 --strategy quake3
   {program} serve {game} --architecture quakeworld
+  {program} serve {game} --settings settings.json
   {program} serve {game} --websocket --webtransport :4433
   {program} serve {game} --page
   {program} serve {game} --page --client built --host play.example.org --tls-cert c.pem --tls-key k.pem
@@ -80,6 +81,7 @@ type flags struct {
 	take                   string
 	client                 string
 	keep, flush            string
+	knobs                  cli.KnobFlags
 }
 
 // Command is the command serve.
@@ -93,6 +95,7 @@ func Command(p *cli.Program) *cobra.Command {
 	}
 	p.OneGame(cmd, func(cmd *cobra.Command, t *game.Title) error { return s.run(p, cmd, t) })
 	s.settings.Flags(cmd, "")
+	s.knobs.Flags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&s.Listen, "listen", ":4000",
 		"UDP address for players; port 0 for any that is free")
@@ -170,8 +173,24 @@ func (s *flags) run(p *cli.Program, cmd *cobra.Command, t *game.Title) (err erro
 	if s.Log, err = s.settings.Logger(cmd.ErrOrStderr()); err != nil {
 		return err
 	}
+	if err := s.knobs.Choose(cmd, "architecture", &s.Architecture,
+		func(a string) (string, bool) {
+			_, err := architecture.Parse(a)
+			return a, err == nil
+		}); err != nil {
+		return err
+	}
 	if err := s.fill(t); err != nil {
 		return err
+	}
+	if s.knobs.Given() {
+		k, err := s.Kind()
+		if err != nil {
+			return err
+		}
+		if s.Knobs, err = s.knobs.Values(cmd, t, k.Name, k.Knobs()); err != nil {
+			return err
+		}
 	}
 	server, err := New(s.Options)
 	if err != nil {

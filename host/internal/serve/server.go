@@ -26,11 +26,13 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/keeping"
 	"github.com/coeval-dev/coeval/host/internal/recording"
+	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/link/webtransport"
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/architecture"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/web"
 	"github.com/coeval-dev/coeval/world"
@@ -45,6 +47,8 @@ type Options struct {
 	// says of it; see package architecture. Original has as many snapshots as that game had.
 	Architecture string
 	Original     bool
+	// Knobs are what is set of the architecture and the title, where Server says nothing of it.
+	Knobs        knob.Values
 	Listen, HTTP string
 	WebSocket    bool
 	WebTransport string
@@ -69,16 +73,49 @@ type Options struct {
 	anyPort bool // will do for WebTransport
 }
 
+// tune sets knobs: of the title, of the server, and of its clients, who are told.
+func (o *Options) tune(a *entry.Admission) (err error) {
+	if len(o.Knobs) == 0 {
+		return nil
+	}
+	k, err := o.Kind()
+	if err != nil {
+		return err
+	}
+	values, err := knob.Read("architecture "+k.Name, append(k.Knobs(),
+		o.Server.Title.Settable()...), o.Knobs)
+	if err != nil {
+		return err
+	}
+	if o.Server.Title, err = o.Server.Title.With(values); err != nil {
+		return err
+	}
+	a.Knobs = architecture.ForClients(values).String()
+	return k.Tune(values, &o.Server, &client.Options{})
+}
+
+// Kind is the architecture that was chosen.
+func (o *Options) Kind() (architecture.Kind, error) {
+	k, err := architecture.Parse(cmp.Or(o.Architecture, "coeval"))
+	if err != nil {
+		return k, cli.Usagef("--architecture: %w", err)
+	}
+	if o.Architecture == "" {
+		k.Strategy, k.Take = o.Server.Strategy, o.Server.Take
+	}
+	if o.Original {
+		k = k.AsOriginal()
+	}
+	return k, nil
+}
+
 // describe puts what clients have to do alike into the answer that lets them in, and has the server
 // be of the architecture that was chosen.
 func (o *Options) describe(a *entry.Admission) error {
 	if o.Architecture != "" {
-		k, err := architecture.Parse(o.Architecture)
+		k, err := o.Kind()
 		if err != nil {
-			return cli.Usagef("--architecture: %w", err)
-		}
-		if o.Original {
-			k = k.AsOriginal()
+			return err
 		}
 		k.Server(&o.Server)
 		Describe(a, k)
@@ -136,6 +173,10 @@ type Server struct {
 
 // New opens the sockets of a server. On an error nothing is left open.
 func New(o Options) (_ *Server, err error) {
+	var a entry.Admission
+	if err := o.tune(&a); err != nil {
+		return nil, err
+	}
 	if err := Fill(&o.Server); err != nil {
 		return nil, err
 	}
@@ -163,7 +204,7 @@ func New(o Options) (_ *Server, err error) {
 			_ = s.keep.close(nil)
 		}
 	}()
-	a := entry.Admission{Game: s.title.Name(), UDP: s.socket.LocalAddr().Port()}
+	a.Game, a.UDP = s.title.Name(), s.socket.LocalAddr().Port()
 	if err = o.describe(&a); err != nil {
 		return nil, err
 	}

@@ -25,5 +25,5 @@ func Command(p *host.Program) *cobra.Command {
 			"multicast, Table 4.1 of the mirrored-server paper",
 		bandwidthVerb(p), blindVerb(p), crimpVerb(p), incidentVerb(p), listenVerb(p),
 		mirrorsVerb(p), paperVerb(p), peersVerb(p), reportVerb(p), runVerb(p), sweepVerb(p),
-		trailingVerb(p))
+		trailingVerb(p), tuneVerb(p))
 }

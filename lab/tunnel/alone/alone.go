@@ -17,7 +17,7 @@ const here = "github.com/coeval-dev/coeval/lab/tunnel/alone"
 func init() {
 	tunnel.Register(tunnel.Architecture{
 		Name: "solo", About: "everybody at one machine, without a network: nothing is ever wrong",
-		Family: tunnel.Alone, Packages: []string{here}, Start: start, Command: "play{game}",
+		Family: tunnel.Alone, Packages: []string{here}, Start: start, Command: "play {game}",
 	})
 }
 

@@ -46,7 +46,7 @@ func architecture(name, about string, style peers.Style, how peers.Match) tunnel
 		},
 		Start:   func(t *tunnel.Trial) (tunnel.Match, error) { return start(t, style, how) },
 		Knobs:   func(tunnel.Course) []knob.Knob { return knob.List(peers.Knobs(style, false)) },
-		Command: "peer host{game} --style " + name,
+		Command: "peer host {game} --style " + name,
 	}
 }
 

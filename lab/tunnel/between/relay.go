@@ -33,9 +33,9 @@ func relayed(name, about string, style peers.Style) tunnel.Architecture {
 	a := architecture(name, about, style, peers.Match{})
 	a.Start = func(t *tunnel.Trial) (tunnel.Match, error) { return startRelayed(t, style) }
 	a.Knobs = func(tunnel.Course) []knob.Knob { return knob.List(peers.Knobs(style, true)) }
-	a.Command = "peer host{game} --relay RELAY --style lockstep"
+	a.Command = "peer host {game} --relay RELAY --style lockstep"
 	if style.Depth > 0 {
-		a.Command = "peer host{game} --relay RELAY --style rollback"
+		a.Command = "peer host {game} --relay RELAY --style rollback"
 	}
 	return a
 }

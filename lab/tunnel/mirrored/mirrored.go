@@ -42,7 +42,8 @@ func init() {
 	for _, kind := range kinds.Names() {
 		a := Architecture("mirrors-"+kind, "three servers near their players; "+about[kind],
 			Form{Kind: kind})
-		a.Command = "mirror --uber --key mirrors.key --address ADDRESS{--game} --timeline " + kind
+		a.Command = "mirror --uber --key mirrors.key --address ADDRESS {--game} --timeline " +
+			kind
 		tunnel.Register(a)
 	}
 	tunnel.Register(Architecture("mirrors-events-exact", "three servers near their players; "+

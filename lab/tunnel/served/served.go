@@ -47,7 +47,7 @@ func register(k architecture.Kind) tunnel.Architecture {
 			return nil
 		},
 		Knobs:   func(tunnel.Course) []knob.Knob { return k.Knobs() },
-		Command: "serve{game} --architecture " + k.Name,
+		Command: "serve {game} --architecture " + k.Name,
 	}
 	if k.Strategy != replica.Coeval {
 		a.Packages = append(a.Packages,
