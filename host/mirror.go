@@ -10,6 +10,7 @@ import (
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/mirrors"
+	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/timeline/kinds"
 	"github.com/coeval-dev/coeval/topology/mirror"
@@ -73,6 +74,10 @@ type MirrorOptions struct {
 	// Margins say how far copies of the world may differ before that is repaired; see
 	// game.Title.MarginsWith. Default, if nil: those of the title's hints.
 	Margins []timeline.Margin
+	// Knobs are what is set of the mirror, its clients and the title, as lab tune finds it and a file
+	// of package knob/settings has it. They go before what else says the same; all mirrors must
+	// have the same.
+	Knobs knob.Values
 	// Patience is how long a mirror tries to join before it gives up, default 10 s, unless it does
 	// so Forever.
 	Patience time.Duration
@@ -97,7 +102,7 @@ func Mirror(ctx context.Context, t *game.Title, o MirrorOptions) error {
 			Keys: []token.Key{o.Key}, Found: o.Found, Name: o.Name,
 			Timeline: o.Timeline, Delays: o.Delays, Repair: o.Repair, Margins: o.Margins,
 		},
-		Join: o.Join, Witness: o.Witness, Listen: o.Listen, Mirrors: o.Mirrors,
+		Knobs: o.Knobs, Join: o.Join, Witness: o.Witness, Listen: o.Listen, Mirrors: o.Mirrors,
 		Multicast: o.Multicast, Interface: o.Interface,
 		Address: o.Address, Public: o.Public, HTTP: o.HTTP, Open: o.Open,
 		Web: o.Web.inside(), Patience: o.Patience, Forever: o.Forever, Record: o.Record, Log: o.Log,

@@ -15,6 +15,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/keeping"
 	"github.com/coeval-dev/coeval/host/internal/serve"
+	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/server"
 )
@@ -65,6 +66,9 @@ type ServeOptions struct {
 	// Architecture is by name what the server and its clients do as a classic game did, in place
 	// of Strategy; see package topology/architecture. Default: coeval's own.
 	Architecture string
+	// Knobs are what is set of the architecture and of the title, as lab tune finds it and a file of
+	// package knob/settings has it. They go before what else says the same.
+	Knobs knob.Values
 	// Players is how many may play, and Spectators how many may watch. Defaults: 64 and 16. Below
 	// zero, no one may watch.
 	Players, Spectators int
@@ -151,7 +155,8 @@ func NewServer(t *game.Title, o ServeOptions) (*Server, error) {
 	}
 	s, err := serve.New(serve.Options{
 		Keep:   keeping.Options{Dir: o.Keep.Dir, Flush: flush, Every: o.Keep.Every},
-		Server: o.inside(t), Architecture: o.Architecture, Listen: o.Listen, HTTP: o.HTTP,
+		Server: o.inside(t), Architecture: o.Architecture, Knobs: o.Knobs,
+		Listen: o.Listen, HTTP: o.HTTP,
 		WebSocket:    o.WebSocket,
 		WebTransport: o.WebTransport, Hosts: o.Hosts, Open: o.Open, Pause: o.Pause,
 		Page: o.Page, Client: o.Client, Record: o.Record, PanicTraces: o.PanicTraces, Log: o.Log,

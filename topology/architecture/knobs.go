@@ -66,6 +66,16 @@ func (a Kind) Tune(values knob.Values, s *server.Options, c *client.Options) err
 	return knob.Apply(c, client.Knobs(), own)
 }
 
+// OfMirrors are the knobs of clients that play at mirrors, beside those of the mirrors.
+func OfMirrors() (list []knob.Knob) {
+	for _, k := range knob.List(client.Knobs()) {
+		if !slices.Contains(shown, k.Name) {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
 // ForClients are those of some values that clients have to be told.
 func ForClients(values knob.Values) knob.Values {
 	out := knob.Values{}

@@ -128,7 +128,7 @@ func (b *blindFlags) check(d *flags, given func(string) bool) error {
 	case styles:
 		if d.mirrors != nil || d.peers != nil {
 			return cli.Usagef("--blind alone compares styles of prediction on one server: leave " +
-				"out --mirrors and --peers, or say what to compare, such as "+
+				"out --mirrors and --peers, or say what to compare, such as " +
 				"--blind lockstep,rollback")
 		}
 		d.blind = b

@@ -24,6 +24,7 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/join"
 	"github.com/coeval-dev/coeval/host/internal/page"
 	"github.com/coeval-dev/coeval/host/internal/serve"
+	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/timeline/kinds"
 	"github.com/coeval-dev/coeval/topology/architecture"
@@ -81,6 +82,7 @@ const example = `  {program} demo
   {program} demo --watch
   {program} demo --map mine.txt
   {program} demo --listen all
+  {program} demo --settings settings.json
   {program} demo --peers 4 --preset transatlantic
   {program} demo --peers 4 --relay --preset wifi
   {program} demo --mirrors 3 --preset transatlantic
@@ -115,6 +117,8 @@ type flags struct {
 	peers        *peerFlags    // the same
 	blind        *blindFlags   // nil for no test
 	client       *page.Client  // nil for one of its own
+	knobs        cli.KnobFlags
+	values       knob.Values // of knobs
 }
 
 // Command is the command demo.
@@ -144,13 +148,20 @@ func Command(p *cli.Program) *cobra.Command {
 			d.mirrors = &m
 		}
 		if given("peers") {
+			if err := d.chooseWay(cmd, e.relay); err != nil {
+				return err
+			}
 			var err error
-			if e.style, err = peerStyle(d.style, given("style")); err != nil {
+			e.way = d.style
+			if e.style, err = peerStyle(d.style, given("style") || d.knobs.Given()); err != nil {
 				return err
 			}
 			d.peers, d.style = &e, "doom3"
 		}
 		if err := b.check(&d, given); err != nil {
+			return err
+		}
+		if err := d.tune(cmd); err != nil {
 			return err
 		}
 		d.fixed = given("port")
@@ -176,6 +187,7 @@ func Command(p *cli.Program) *cobra.Command {
 		"how the server and its players do it, as a game did: "+architecture.Names())
 	f.Uint64Var(&d.seed, "seed", 0, "random seed (default: drawn)")
 	d.web.Flags(f)
+	d.knobs.Flags(cmd)
 	f.BoolVar(&d.watches, "watch", false,
 		"compile and show what you change in the sources; players and the world stay")
 	f.BoolVar(&d.noOpen, "no-open", false, "print the address, and open no browser")

@@ -25,6 +25,7 @@ import (
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/timeline/kinds"
+	"github.com/coeval-dev/coeval/topology/architecture"
 	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/topology/mirror"
 	"github.com/coeval-dev/coeval/topology/server"
@@ -40,6 +41,7 @@ import (
 type fleet struct {
 	opt      mirror.Options // of every mirror, but for its links and addresses
 	seed     uint64
+	knobs    string // that clients are told
 	mesh     *mesh
 	machines []*machine
 	bots     bots
@@ -128,6 +130,10 @@ func (d *flags) openFleet(level game.Level) (*fleet, error) {
 			Intake: d.title.Game.TickLength() / 4,
 		},
 	}
+	if err := mirrors.Tune(&f.opt, d.values); err != nil {
+		return nil, err
+	}
+	f.knobs = architecture.ForClients(d.values).String()
 	for i := range n {
 		f.machines = append(f.machines, &machine{fleet: f, index: i})
 	}

@@ -66,6 +66,7 @@ func (s *seat) relayed(o *peers.Options) (*peers.Relayed, error) {
 		Name: o.Name, Wall: o.Wall, Token: t, Servers: []netip.AddrPort{hubAddress()},
 		Renew: p.hub.admit, Timeout: 5 * time.Second, Create: o.Match, World: o.World,
 		Watch: o.Watch, Input: o.Input, After: o.After, News: o.News, Style: o.Style,
+		Wait: p.set.Wait, Packets: p.set.Packets,
 	}
 	if o.Match == nil {
 		r.Code, r.Back = p.codeOf(), s.back

@@ -112,6 +112,7 @@ func (f *fleet) admit(r *http.Request) (any, int, error) {
 		Seat: fmt.Sprintf("%x", seat),
 	}
 	a.Game, a.Token, a.WebSocket = f.title().Name(), t.Text(), doorPath(first, home)
+	a.Knobs = f.knobs
 	for i := range f.machines {
 		a.Ways[mirrorPublic(i).String()] = doorPath(i, home)
 	}

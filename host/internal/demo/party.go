@@ -36,6 +36,7 @@ type party struct {
 	mesh   *mesh
 	hub    *hub        // nil without a relay
 	usual  peers.Style // what rollback is
+	set    peers.Tuning
 
 	work   sync.WaitGroup
 	ending context.Context
@@ -62,7 +63,9 @@ const (
 type peerFlags struct {
 	count int
 	style peers.Style
+	way   string // the style's name
 	relay bool
+	set   peers.Tuning
 }
 
 // check looks at the command line before anything is opened.
@@ -102,7 +105,10 @@ func (d *flags) openParty(level game.Level) (*party, error) {
 	}
 	p := &party{title: d.title, level: level, born: time.Now(), preset: conditions.Name,
 		mesh: newMesh(mostSeats+1, conditions, d.seed), usual: peers.Rollback(),
-		names: map[world.Player]string{}}
+		names: map[world.Player]string{}, set: d.peers.set}
+	if d.peers.style.Depth > 0 {
+		p.usual = d.peers.style
+	}
 	_, _ = rand.Read(p.secret[:]) // it never fails
 	p.ending, p.end = context.WithCancel(context.Background())
 	if d.peers.relay {

@@ -71,6 +71,7 @@ func (s *seat) start(founds bool) error {
 		Game: p.title.Game, Identity: s.identity, Secret: p.secret, Name: s.name,
 		Wall: time.Now().Unix(), Address: seatAddress(s.index), Style: s.style, Watch: s.watch,
 		Input: s.input, After: s.after, News: func(n peers.News) { p.told(s, n) },
+		Packets: p.set.Packets,
 	}
 	_, _ = rand.Read(o.Seed[:]) // it never fails
 	if founds {

@@ -18,6 +18,7 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/load"
 	"github.com/coeval-dev/coeval/host/internal/serve"
+	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/link/browser"
 	"github.com/coeval-dev/coeval/link/mem"
@@ -42,6 +43,7 @@ import (
 type demoServer struct {
 	title    *game.Title
 	kind     architecture.Kind
+	values   knob.Values
 	reach    *reach
 	born     time.Time
 	server   *server.Server
@@ -108,7 +110,10 @@ func (d *flags) openServer(level game.Level, port int) (_ *demoServer, err error
 		Links:  []link.Link{browser.NewServer(wt, slow), native, inner},
 	}
 	d.kind.Server(&o)
-	h.kind = d.kind
+	if err := d.kind.Tune(d.values, &o, &client.Options{}); err != nil {
+		return nil, err
+	}
+	h.kind, h.values = d.kind, d.values
 	h.server, err = server.New(o)
 	if err != nil {
 		return nil, err
@@ -164,6 +169,9 @@ func (h *demoServer) join(i int) (*client.Client, error) {
 	o := client.Options{Title: h.title, Name: load.BotName(i), Link: l, Token: t,
 		Servers: []netip.AddrPort{h.inner}}
 	h.kind.Client(&o)
+	if err := h.kind.Tune(h.values, &server.Options{}, &o); err != nil {
+		return nil, err
+	}
 	o.Style = predict.None
 	return client.New(o)
 }
@@ -186,6 +194,7 @@ func (h *demoServer) mount(mux *http.ServeMux, refused *serve.Refusals) {
 		WebTransport: h.quic.Addr().Port(),
 	}
 	serve.Describe(&a, h.kind)
+	a.Knobs = architecture.ForClients(h.values).String()
 	d := serve.NewDoor(h.server, a, h.identity, true)
 	d.Origin, d.Refusals = web.Pages(), refused
 	d.Admit = h.seats(d.Admit)

@@ -34,7 +34,8 @@ touch; beside two, let a third machine be a --witness, which only votes.
 Over HTTP (--http), or HTTPS (--tls-cert), it answers /healthz and /readyz, to this
 machine (or --metrics-from) /status and /metrics, and with --open, /token, which
 lets anyone in. Settings can also come from the environment
-and from a file, as with {program} serve.`
+and from a file, as with {program} serve. What {program} lab tune found is read by
+--settings, the same at all mirrors.`
 
 const example = `  {program} token key --out mirrors.key
   {program} mirror --uber {--game} --key mirrors.key --address 203.0.113.7
@@ -51,6 +52,7 @@ type flags struct {
 	repair    string
 	margins   []string
 	window    time.Duration
+	knobs     cli.KnobFlags
 }
 
 // Command is the command mirror.
@@ -66,6 +68,7 @@ func Command(p *cli.Program) *cobra.Command {
 	}
 	r.settings.Flags(cmd, "with --uber, ")
 	r.settings.JSON(cmd)
+	r.knobs.Flags(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&r.Mirror.Found, "uber", false, "found a game, and be its überserver")
 	f.StringSliceVar(&r.Join, "join", nil,
@@ -198,6 +201,15 @@ func (r *flags) run(p *cli.Program, cmd *cobra.Command) error {
 	o.Keys, o.Server.Title = []token.Key{key}, t
 	if o.Server.Level, err = r.settings.Level(t); err != nil {
 		return err
+	}
+	if err := r.knobs.Choose(cmd, "timeline", &o.Timeline, TimelineOf); err != nil {
+		return err
+	}
+	if r.knobs.Given() {
+		r.Knobs, err = r.knobs.Values(cmd, t, Architecture(o.Timeline), Knobs(o.Timeline))
+		if err != nil {
+			return err
+		}
 	}
 	if o.Delays, err = Delays(o.Timeline, r.delays, r.window); err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/recording"
 	"github.com/coeval-dev/coeval/host/internal/serve"
+	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/topology/mirror"
 	"github.com/coeval-dev/coeval/topology/server"
@@ -29,7 +30,9 @@ import (
 // host.MirrorOptions.
 type Options struct {
 	// Mirror is the mirror inside, but for its links and addresses.
-	Mirror                                 mirror.Options
+	Mirror mirror.Options
+	// Knobs are what is set of the mirror, its clients and the title, before what Mirror says.
+	Knobs                                  knob.Values
 	Join                                   []string
 	Witness                                bool
 	Listen, Mirrors, Address, Public, HTTP string
@@ -67,6 +70,9 @@ func (o *Options) fill() error {
 	m.Timeline, m.Server.SnapshotRate = cmp.Or(m.Timeline, "auto"),
 		cmp.Or(m.Server.SnapshotRate, 30)
 	if err := serve.Fill(&m.Server); err != nil {
+		return err
+	}
+	if err := Tune(m, o.Knobs); err != nil {
 		return err
 	}
 	if err := o.Web.Check(); err != nil {

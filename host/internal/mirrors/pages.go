@@ -13,6 +13,7 @@ import (
 	"github.com/coeval-dev/coeval/host/entry"
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/serve"
+	"github.com/coeval-dev/coeval/topology/architecture"
 	"github.com/coeval-dev/coeval/topology/mirror"
 )
 
@@ -139,7 +140,8 @@ func (h *host) admit(r *http.Request) (any, int, error) {
 			errors.New("this mirror does not serve now; ask another, or again in a second")
 	}
 	t, err := Token(h.Mirror.Keys[0], h.title.Name(), cli.Draw()|1)
-	a := entry.Admission{Game: h.title.Name(), Token: t.Text(), UDP: h.Mirror.Public.Port()}
+	a := entry.Admission{Game: h.title.Name(), Token: t.Text(), UDP: h.Mirror.Public.Port(),
+		Knobs: architecture.ForClients(h.Knobs).String()}
 	return a, http.StatusInternalServerError, err
 }
 

@@ -99,6 +99,7 @@ type flags struct {
 	page         bool // in a browser
 	paged        PageOptions
 	client       string
+	knobs        cli.KnobFlags
 }
 
 func (f *flags) common(cmd *cobra.Command) {
@@ -127,6 +128,7 @@ func (f *flags) common(cmd *cobra.Command) {
 		"folder for both worlds, should they ever differ, for {program} desync; none for nothing")
 	g.DurationVar(&f.For, "time", 0, "where to stop (default: never)")
 	f.pageFlags(cmd)
+	f.knobs.Flags(cmd)
 }
 
 // pageFlags are for playing in browsers.
@@ -186,6 +188,9 @@ func hostCommand(p *cli.Program) *cobra.Command {
 		Long: hostLong + keysLong, Example: hostExample}
 	p.OneGame(cmd, func(cmd *cobra.Command, t *game.Title) (err error) {
 		f.Title, f.Match = t, &f.match
+		if err := f.tune(cmd); err != nil {
+			return err
+		}
 		if f.Level, err = f.level.Read(t); err != nil {
 			return err
 		}
@@ -330,6 +335,9 @@ func joinCommand(p *cli.Program) *cobra.Command {
 
 // play joins.
 func (f *flags) play(p *cli.Program, cmd *cobra.Command) error {
+	if err := f.tune(cmd); err != nil {
+		return err
+	}
 	if f.Behind < 0 || f.Behind > 0 && !f.Watch {
 		return cli.Usagef("--behind is %v: it goes with --watch, and is at least 0", f.Behind)
 	}

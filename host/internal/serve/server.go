@@ -47,7 +47,7 @@ type Options struct {
 	// says of it; see package architecture. Original has as many snapshots as that game had.
 	Architecture string
 	Original     bool
-	// Knobs are what is set of the architecture and the title, where Server says nothing of it.
+	// Knobs are what is set of the architecture and the title, before what Server says.
 	Knobs        knob.Values
 	Listen, HTTP string
 	WebSocket    bool
@@ -174,10 +174,10 @@ type Server struct {
 // New opens the sockets of a server. On an error nothing is left open.
 func New(o Options) (_ *Server, err error) {
 	var a entry.Admission
-	if err := o.tune(&a); err != nil {
+	if err := Fill(&o.Server); err != nil {
 		return nil, err
 	}
-	if err := Fill(&o.Server); err != nil {
+	if err := o.tune(&a); err != nil {
 		return nil, err
 	}
 	if err := o.Web.Check(); err != nil {

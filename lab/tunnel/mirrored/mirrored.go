@@ -20,6 +20,7 @@ import (
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/timeline/kinds"
+	"github.com/coeval-dev/coeval/topology/architecture"
 	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/topology/mirror"
 	"github.com/coeval-dev/coeval/topology/server"
@@ -124,13 +125,7 @@ func knobs(form *Form, c tunnel.Course) []knob.Knob {
 			}
 		}
 	}
-	for _, k := range knob.List(client.Knobs()) {
-		switch k.Name {
-		case "commands", "guard", "late":
-			list = append(list, k)
-		}
-	}
-	return list
+	return append(list, architecture.OfMirrors()...)
 }
 
 // open starts a mirror. The first founds the game.
