@@ -9,5 +9,5 @@ func Interpolate() knob.Knob {
 		Auto: "as long as jitter and losses ask for",
 		About: "how long after it could be known others are shown: less is earlier, and jerky " +
 			"where snapshots come late",
-		Levels: []string{knob.Auto, "20ms", "40ms", "60ms", "80ms", "120ms", "200ms"}}
+		Levels: []string{"20ms", "40ms", "60ms", knob.Auto, "80ms", "120ms", "200ms"}}
 }

@@ -4,8 +4,10 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/interest"
 	"github.com/coeval-dev/coeval/interest/rooms"
+	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -23,6 +25,8 @@ type Interest struct {
 	Index *interest.Index
 	Rules *interest.Rules
 	Rooms *rooms.Rooms
+	// Reach is how far players see. It is ViewReach, unless it is set before the first tick.
+	Reach float64
 
 	traits   []interest.Description
 	level    *Map
@@ -33,7 +37,27 @@ type Interest struct {
 }
 
 // NewInterest makes one for a new world. The traits are those of the game's classes.
-func NewInterest(traits []interest.Description) *Interest { return &Interest{traits: traits} }
+func NewInterest(traits []interest.Description) *Interest {
+	return &Interest{traits: traits, Reach: ViewReach}
+}
+
+// viewsWithin find what players are shown who see so far.
+func viewsWithin(reach float64) func(*world.World, game.Level, []interest.Description) (game.Views,
+	error) {
+	return func(w *world.World, _ game.Level, traits []interest.Description) (game.Views, error) {
+		in := NewInterest(traits)
+		in.Reach = reach
+		return in, in.Prepare(w)
+	}
+}
+
+// reachKnob sets how far players see.
+var reachKnob = game.Knob{
+	Knob: knob.Knob{Name: "reach", Least: 4, Most: 60, Default: "20",
+		About:  "how far players are shown things, in units; a screen's corners are 18 away",
+		Levels: []string{"10", "14", "17", "20", "24"}},
+	Set: func(t *game.Title, v knob.Value) { t.Sight.Views = viewsWithin(v.Number) },
+}
 
 // Prepare works out what can be seen from where on all maps that a world will be played on, so that
 // no tick has to. It is called when a world begins.
@@ -118,7 +142,7 @@ func (in *Interest) open(level *Map) error {
 	in.Rules = &interest.Rules{Sources: []interest.Source{
 		&interest.Owned{Weight: 4},
 		&interest.Always{Weight: 0.5},
-		&rooms.Sight{In: in.Rooms, Reach: ViewReach},
+		&rooms.Sight{In: in.Rooms, Reach: in.Reach},
 		&rooms.Hearing{In: in.Rooms, Weight: 0.3},
 	}}
 	in.follower = interest.NewFollower(in.Index, in.traits...)

@@ -9,7 +9,6 @@ import (
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/draw"
 	"github.com/coeval-dev/coeval/game"
-	"github.com/coeval-dev/coeval/interest"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -28,13 +27,9 @@ var Title = &game.Title{
 			return DefaultMap
 		},
 	},
-	Sight: game.Sight{
-		Views: func(w *world.World, _ game.Level, traits []interest.Description) (game.Views,
-			error) {
-			in := NewInterest(traits)
-			return in, in.Prepare(w)
-		}},
-	Bot: game.Bots(insistent),
+	Sight: game.Sight{Views: viewsWithin(ViewReach)},
+	Knobs: []game.Knob{reachKnob},
+	Bot:   game.Bots(insistent),
 	Screen: game.Screen{
 		New:    func() func(*draw.Surface, *game.Frame) { return new(View).Draw },
 		Scores: scores,

@@ -35,6 +35,7 @@ var Title = &game.Title{
 		Rules: func() (players, spectators *interest.Rules) { return Rules(), nil },
 		Index: Index(),
 	},
+	Knobs: []game.Knob{reachKnob},
 	Bot: game.Bots(func(seed uint64) func(*world.World, world.Player) Walk {
 		return NewBot(seed).Think
 	}),

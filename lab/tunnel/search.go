@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -169,18 +170,21 @@ func (t *tuner) compare(a, b *point, runs int) int {
 	}
 	x, _ := t.goal.beyond(a, runs, true)
 	y, _ := t.goal.beyond(b, runs, true)
-	return cmp.Or(cmp.Compare(x, y), cmp.Compare(t.goal.more(a, t.usual, runs).Mean,
-		t.goal.more(b, t.usual, runs).Mean))
+	// what differs by less is rounding
+	whole := func(p *point) float64 {
+		return math.Round(1e6 * t.goal.more(p, t.usual, runs).Mean)
+	}
+	return cmp.Or(cmp.Compare(x, y), cmp.Compare(whole(a), whole(b)))
 }
 
 // firstRuns is how many seeds a point plays before anything is said of it.
 const firstRuns = 2
 
-// race finds the best of some points, of which the first is the one to beat. Kept evaluations are
-// for later.
+// race finds the best of some points, of which the first is the one to beat: it stays until another
+// is clearly better. Kept evaluations are for later.
 func (t *tuner) race(ctx context.Context, list []*point, kept int) (*point, error) {
-	best := list[0]
-	most := t.o.Runs
+	first := list[0]
+	best, most := first, t.o.Runs
 	for runs := min(firstRuns, most); ; runs = min(2*runs, most) {
 		if list = t.afford(list, runs, kept); len(list) == 0 {
 			return best, nil
@@ -190,17 +194,19 @@ func (t *tuner) race(ctx context.Context, list []*point, kept int) (*point, erro
 		}
 		list = slices.Clone(list)
 		slices.SortStableFunc(list, func(a, b *point) int { return t.compare(a, b, runs) })
-		best = list[0]
-		list = t.drop(list, runs)
+		if best = list[0]; t.compare(first, best, runs) == 0 {
+			best = first
+		}
+		list = t.drop(list, first, runs)
 		if len(list) == 1 || runs == most {
 			return best, nil
 		}
 	}
 }
 
-// drop leaves the points that are clearly worse than the first, and those that are not among the
-// better half.
-func (t *tuner) drop(list []*point, runs int) []*point {
+// drop leaves the points that are clearly worse than the first of them, and those that are not among
+// the better half but for one.
+func (t *tuner) drop(list []*point, but *point, runs int) []*point {
 	kept := list[:1:1]
 	best, half := list[0], (len(list)+1)/2
 	within, _ := t.goal.beyond(best, runs, true)
@@ -213,7 +219,7 @@ func (t *tuner) drop(list []*point, runs int) []*point {
 			p.left = "beyond the limit of " + limit.Axis
 		case t.goal.more(p, best, runs).Low > 0:
 			p.left = "clearly worse"
-		case len(kept) >= half:
+		case len(kept) >= half && p != but:
 			p.left = "in the worse half"
 		default:
 			p.left = ""

@@ -205,8 +205,10 @@ func (o *TuneOptions) tuner() (*tuner, error) {
 		name := t.knobs[i].Name
 		t.sights = t.sights || strings.HasPrefix(name, "game.") || name == "max-rate"
 	}
-	packages := append(PackagesOf(o.Title), slices.Concat(a.Packages, []string{here})...)
-	t.digest = ReadSources(packages).Of(packages)
+	if o.Dir != "" {
+		packages := append(PackagesOf(o.Title), slices.Concat(a.Packages, []string{here})...)
+		t.digest = ReadSources(packages).Of(packages)
+	}
 	t.usual = t.point(knob.Defaults(o.AllKnobs()), "default")
 	return t, nil
 }

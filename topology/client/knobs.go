@@ -13,7 +13,7 @@ func Knobs() []knob.Of[Options] {
 		{Knob: knob.Knob{Name: "commands", Least: 1, Most: maxRedundancy, Step: 1,
 			Default: knob.Auto, Auto: "as many as the network loses in a row, and at least 4",
 			About:  "how many of the last commands each packet carries, in case others are lost",
-			Levels: []string{knob.Auto, "1", "2", "3", "4", "8"}},
+			Levels: []string{"1", "2", "3", knob.Auto, "4", "8"}},
 			Set: func(o *Options, v knob.Value) {
 				o.Redundancy.Least, o.Redundancy.Most = v.Int(), v.Int()
 			}},

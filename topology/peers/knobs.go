@@ -22,7 +22,7 @@ func Knobs(style Style, relayed bool) []knob.Of[Tuning] {
 		Default: strconv.Itoa(style.Delay), Levels: []string{"0", "1", "2", "3", "4", "6", "8"}}
 	if style.Delay < 0 {
 		delay.Default, delay.Auto = knob.Auto, "as many as the slowest path takes"
-		delay.Levels = []string{knob.Auto, "2", "4", "6", "8", "12", "16"}
+		delay.Levels = []string{"2", "4", knob.Auto, "6", "8", "12", "16"}
 	}
 	list := []knob.Of[Tuning]{{Knob: delay,
 		Set: func(o *Tuning, v knob.Value) { o.Style.Delay = v.Int() }}}
