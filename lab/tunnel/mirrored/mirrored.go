@@ -107,8 +107,8 @@ func start(t *tunnel.Trial, form Form) (tunnel.Match, error) {
 	return m, nil
 }
 
-// knobs are those of the mirrors and of their clients. Where delays are fitted to the network, those
-// for the longest ways of the course are the default.
+// knobs are those of the mirrors and of their clients. Where delays are fitted to the network,
+// those for the longest ways of the course are the default.
 func knobs(form *Form, c tunnel.Course) []knob.Knob {
 	list := knob.List(mirror.Knobs(form.Kind))
 	for _, f := range c.Fields {
