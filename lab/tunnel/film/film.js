@@ -147,7 +147,7 @@ class Film {
     const rows = [];
     for (const b of ((screen && screen.b) || []).slice().sort((a, b) => a.p - b.p)) {
       const is = held && held.b && held.b.find((h) => h.p === b.p);
-      const where = (x) => x.map((v) => v.toFixed(2)).join(", ");
+      const where = (x) => (x[2] === 0 ? x.slice(0, 2) : x).map((v) => v.toFixed(2)).join(", ");
       const far = is ? Math.hypot(...b.x.map((v, i) => v - is.x[i])) / this.films.body : undefined;
       const row = element("tr");
       for (const text of [`player ${b.p}`, where(b.x), is ? where(is.x) : "–", far === undefined ? "–" : round(far),

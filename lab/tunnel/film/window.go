@@ -40,7 +40,7 @@ func choose(all []tunnel.Incident, o *Options) (list []*window) {
 	var chosen []tunnel.Incident
 	taken := map[tunnel.IncidentKind]int{}
 	for _, i := range all { // the worst of a kind first
-		if len(o.Kinds) > 0 && !slices.Contains(o.Kinds, string(i.Kind)) {
+		if !slices.Contains(o.Kinds, string(i.Kind)) {
 			continue
 		}
 		if taken[i.Kind]++; taken[i.Kind] <= o.Count {

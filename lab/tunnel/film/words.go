@@ -141,29 +141,45 @@ func (c *crew) late(w *window, i *tunnel.Incident) string {
 	if shown == nil || is == nil || is.life != shown.life {
 		return ""
 	}
-	best, near := p.tick, distance(shown, is)
-	if near < c.subject.Width()/20 {
+	whole := distance(shown, is)
+	if whole < c.subject.Width()/20 {
 		return ""
 	}
-	whole := near
-	for t := w.low; t <= w.high; t++ {
-		b := of(w.truth[t], i.Other)
-		if b == nil || b.life != shown.life {
-			continue
-		}
-		d := distance(shown, b)
-		if d < near || d == near && ticks(t, p.tick) < ticks(best, p.tick) {
-			best, near = t, d
-		}
-	}
+	best, ok := c.nearest(w, i.Other, shown, p.tick, whole/4)
 	apart := lab.Millis(time.Duration(ticks(best, p.tick)) * c.subject.Game.TickLength())
 	switch {
-	case near > whole/4 || best == p.tick:
+	case !ok:
 		return " It never truly was there."
 	case best > p.tick:
 		return fmt.Sprintf(" It truly was there %.0f ms later, at tick %d.", apart, best)
 	}
 	return fmt.Sprintf(" It truly had been there %.0f ms earlier, at tick %d.", apart, best)
+}
+
+// nearest is the tick, of those at which somebody truly was about where it is shown, that is
+// nearest to the one of the picture: it may have come by there several times.
+func (c *crew) nearest(w *window, who int, shown *Body, tick world.Tick,
+	most float64) (best world.Tick, ok bool) {
+	away := func(t world.Tick) float64 {
+		if b := of(w.truth[t], who); b != nil && b.life == shown.life {
+			return distance(shown, b)
+		}
+		return math.Inf(1)
+	}
+	least := math.Inf(1)
+	for t := w.low; t <= w.high; t++ {
+		least = min(least, away(t))
+	}
+	if least > most {
+		return 0, false
+	}
+	for t := w.low; t <= w.high; t++ {
+		near := away(t) <= max(1.5*least, c.subject.Width()/10)
+		if near && t != tick && (!ok || ticks(t, tick) < ticks(best, tick)) {
+			best, ok = t, true
+		}
+	}
+	return best, ok
 }
 
 func ticks(a, b world.Tick) world.Tick { return max(a, b) - min(a, b) }
