@@ -270,6 +270,10 @@ func either(list []string) string {
 
 // words are the advice as a person would give it.
 func (r *Result) words(a *Advice) (list []string) {
+	if len(a.Networks) == 0 {
+		return []string{"There is nothing to choose of: nothing was measured that several " +
+			"machines could play."}
+	}
 	by := map[string][]string{}
 	var order []string
 	for _, n := range a.Networks {

@@ -39,13 +39,17 @@ type Course struct {
 	Players int
 }
 
-// KnobsOn are the knobs of the architecture, and then those of the title.
+// KnobsOn are the knobs of the architecture, and then those of the title where there are servers,
+// which show players less than everything.
 func (a *Architecture) KnobsOn(c Course) []knob.Knob {
 	var list []knob.Knob
 	if a.Knobs != nil {
 		list = a.Knobs(c)
 	}
-	return append(list, c.Subject.Settable()...)
+	if a.Family == ClientServer || a.Family == Mirrored {
+		list = append(list, c.Subject.Settable()...)
+	}
+	return list
 }
 
 // A Family is a kind of architecture.

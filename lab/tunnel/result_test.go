@@ -118,6 +118,30 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
+// TestAdviceOfSolo: one machine costs nothing, and is no advice for several.
+func TestAdviceOfSolo(t *testing.T) {
+	r := made()
+	r.Architectures = append([]Entry{{Name: "solo", Family: Alone, About: "one machine"}},
+		r.Architectures...)
+	for _, n := range r.Networks {
+		c := Cell{Arch: "solo", Field: n.Name, Players: 4, Samples: []Sample{{
+			Figures: map[string]float64{"own_ms": 0, "off_others_mean": 0}}}}
+		c.sum()
+		r.Cells = append(r.Cells, c)
+	}
+	for _, weights := range []map[Group]float64{nil, {Responsiveness: 9}, {Consistency: 0}} {
+		a, plain := r.Advise(weights), made().Advise(weights)
+		if text := strings.Join(a.Words, "\n"); strings.Contains(text, "solo") ||
+			text != strings.Join(plain.Words, "\n") {
+			t.Errorf("with %v the advice is\n%s", weights, text)
+		}
+	}
+	r.Architectures = r.Architectures[:1]
+	if a := r.Advise(nil); len(a.Networks) != 0 || !strings.Contains(a.Words[0], "nothing to choose of") {
+		t.Errorf("of one machine alone: %v", a.Words)
+	}
+}
+
 // TestReports: the page holds everything itself, whatever names are, and the same result gives the
 // same bytes.
 func TestReports(t *testing.T) {

@@ -66,10 +66,9 @@ func (k *KnobFlags) Choose(cmd *cobra.Command, flag string, name *string,
 	return nil
 }
 
-// Values are what knobs are set to. What a flag of the command says is not said again.
+// Values are what knobs are set to, of those that there are. What a flag of the command says is not said again.
 func (k *KnobFlags) Values(cmd *cobra.Command, t *game.Title, architecture string,
 	list []knob.Knob) (knob.Values, error) {
-	list = append(list, t.Settable()...)
 	out := knob.Values{}
 	if k.read != nil {
 		values, err := k.read.For(t.Name(), architecture, list)

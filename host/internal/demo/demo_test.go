@@ -33,12 +33,14 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/hosttest"
 	"github.com/coeval-dev/coeval/host/internal/join"
 	"github.com/coeval-dev/coeval/host/internal/serve"
+	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/link/linktest"
 	"github.com/coeval-dev/coeval/link/udp"
 	"github.com/coeval-dev/coeval/link/websocket"
 	"github.com/coeval-dev/coeval/link/webtransport"
 	"github.com/coeval-dev/coeval/netsim"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -307,8 +309,30 @@ func TestDemoTakesGarbage(t *testing.T) {
 
 // TestDemoAPI asks the panel's interface for what it should refuse, and reads its stream.
 func TestDemoAPI(t *testing.T) {
-	s := startDemo(t, nil)
+	s := startDemo(t, func(d *flags) {
+		d.values = knob.Values{"commands": "6", "snapshots": "9", "guard": "2"}
+	})
 	base := "http://" + s.listener.Addr().String()
+	told, err := http.Post(base+"/token", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var admission entry.Admission
+	err = json.NewDecoder(told.Body).Decode(&admission)
+	told.Body.Close()
+	var o client.Options
+	if err != nil || admission.Play(&o, false) != nil || admission.Knobs != "commands=6 guard=2" ||
+		o.Redundancy.Most != 6 || o.Predict.Clock.Guard != 2 {
+		t.Errorf("clients are told %q: %v", admission.Knobs, err)
+	}
+	for _, bad := range []string{"commands", "commands=99"} {
+		if (&entry.Admission{Knobs: bad}).Play(&o, false) == nil {
+			t.Errorf("%q is believed", bad)
+		}
+	}
+	if (&entry.Admission{Knobs: "hope=1"}).Play(&o, false) != nil {
+		t.Error("a knob of another version is refused")
+	}
 	for _, x := range []struct {
 		body string
 		code int

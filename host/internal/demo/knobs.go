@@ -38,7 +38,7 @@ func (d *flags) tune(cmd *cobra.Command) (err error) {
 			return err
 		}
 		d.values, err = d.knobs.Values(cmd, d.title, mirrors.Architecture(m.timeline),
-			mirrors.Knobs(m.timeline))
+			append(mirrors.Knobs(m.timeline), d.title.Settable()...))
 	case d.peers != nil:
 		err = d.tunePeers(cmd)
 	default:
@@ -54,7 +54,8 @@ func (d *flags) tune(cmd *cobra.Command) (err error) {
 		if wrong != nil {
 			return cli.Usagef("--architecture: %w", wrong)
 		}
-		d.values, err = d.knobs.Values(cmd, d.title, k.Name, k.Knobs())
+		d.values, err = d.knobs.Values(cmd, d.title, k.Name, append(k.Knobs(),
+			d.title.Settable()...))
 	}
 	if err != nil {
 		return err

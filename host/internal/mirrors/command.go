@@ -206,7 +206,8 @@ func (r *flags) run(p *cli.Program, cmd *cobra.Command) error {
 		return err
 	}
 	if r.knobs.Given() {
-		r.Knobs, err = r.knobs.Values(cmd, t, Architecture(o.Timeline), Knobs(o.Timeline))
+		r.Knobs, err = r.knobs.Values(cmd, t, Architecture(o.Timeline), append(Knobs(o.Timeline),
+			t.Settable()...))
 		if err != nil {
 			return err
 		}

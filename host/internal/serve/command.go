@@ -188,7 +188,8 @@ func (s *flags) run(p *cli.Program, cmd *cobra.Command, t *game.Title) (err erro
 		if err != nil {
 			return err
 		}
-		if s.Knobs, err = s.knobs.Values(cmd, t, k.Name, k.Knobs()); err != nil {
+		if s.Knobs, err = s.knobs.Values(cmd, t, k.Name, append(k.Knobs(),
+			t.Settable()...)); err != nil {
 			return err
 		}
 	}

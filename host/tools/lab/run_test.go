@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/host/tools/internal/toolstest"
+	"github.com/coeval-dev/coeval/knob/settings"
 	"github.com/coeval-dev/coeval/lab/listenlab"
 	"github.com/coeval-dev/coeval/lab/tunnel"
 )
@@ -76,6 +77,51 @@ func TestLabSweep(t *testing.T) {
 	}
 }
 
+// TestLabTune: settings are found, written, and played again.
+func TestLabTune(t *testing.T) {
+	t.Setenv("COLUMNS", "250")
+	dir := t.TempDir()
+	out := filepath.Join(dir, "settings.json")
+	args := []string{"lab", "tune", "--game", "pong", "--arch", "quake3", "--network",
+		"latency=30ms jitter=15ms", "--knobs", "interpolate,snapshots", "--players", "2",
+		"--evaluations", "24", "--runs", "2", "--checks", "2", "--time", "1s", "--warm", "1s",
+		"--weight", "bandwidth=0", "--limit", "client_down=20000", "--dir", dir, "--out", out}
+	code, stdout, stderr := toolstest.Try(args...)
+	for _, want := range []string{"pong as quake3", "What each knob does by itself",
+		"seeds that were not searched", "coeval serve pong --architecture quake3"} {
+		if code != toolstest.ExitOK || !strings.Contains(stdout, want) {
+			t.Fatalf("code %d, and not %q: %s%s", code, want, stdout, stderr)
+		}
+	}
+	b, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := settings.Parse(out, b)
+	if err != nil || f.Game != "pong" || f.Architecture != "quake3" || f.Knobs["snapshots"] == "" {
+		t.Fatalf("%v: %s", err, b)
+	}
+	code, stdout, stderr = toolstest.Try(append(args, "--json")...)
+	var r tunnel.TuneResult
+	if err := json.Unmarshal([]byte(stdout), &r); code != toolstest.ExitOK || err != nil ||
+		r.Chosen["snapshots"] != f.Knobs["snapshots"] || len(r.Tried) < 3 || r.Held.Default.N != 2 {
+		t.Errorf("code %d, %v: %s%s", code, err, stdout, stderr)
+	}
+	code, stdout, stderr = toolstest.Try("lab", "run", "--game", "pong", "--arch", "lockstep",
+		"--settings", out, "--network", "cable", "--players", "2", "--runs", "1", "--time", "1s",
+		"--warm", "1s", "--dir", dir)
+	if code != toolstest.ExitOK || !strings.Contains(stdout, "quake3 with ") ||
+		!strings.Contains(stdout, "snapshots="+f.Knobs["snapshots"]) {
+		t.Errorf("code %d: %s%s", code, stdout, stderr)
+	}
+	for arch, want := range map[string]string{"rollback": "depth", "halflife": "game.reach"} {
+		if code, stdout, _ := toolstest.Try("lab", "tune", "--game", "arena", "--arch", arch,
+			"--list"); code != toolstest.ExitOK || !strings.Contains(stdout, want) {
+			t.Errorf("code %d: %s", code, stdout)
+		}
+	}
+}
+
 // TestLabRunUsage: bad input is said plainly, and leaves nothing.
 func TestLabRunUsage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
@@ -116,6 +162,23 @@ func TestLabRunUsage(t *testing.T) {
 		{toolstest.ExitUsage, "write a parameter and its values",
 			[]string{"sweep", "--vary", "loss"}},
 		{toolstest.ExitUsage, "64", []string{"sweep", "--vary", "players=900"}},
+		{toolstest.ExitUsage, "is no knob of lockstep",
+			[]string{"sweep", "--arch", "coeval,lockstep", "--vary", "snapshots=10"}},
+		{toolstest.ExitUsage, "it must be 1 to 1000",
+			[]string{"sweep", "--arch", "coeval", "--vary", "snapshots=0"}},
+		{toolstest.ExitUsage, "version 99", []string{"run", "--settings", other}},
+		{toolstest.ExitUsage, "there is no \"hope\"", []string{"tune", "--arch", "hope"}},
+		{toolstest.ExitUsage, "one at a time", []string{"tune", "--arch", "coeval,quake3"}},
+		{toolstest.ExitUsage, "has no knob", []string{"tune", "--knobs", "hope"}},
+		{toolstest.ExitUsage, "there is no axis", []string{"tune", "--limit", "hope=3"}},
+		{toolstest.ExitUsage, "there is no group", []string{"tune", "--weight", "hope=3"}},
+		{toolstest.ExitUsage, "end in .json", []string{"tune", "--out", "settings.txt"}},
+		{toolstest.ExitUsage, "and not both",
+			[]string{"tune", "--minutes", "1", "--evaluations", "90"}},
+		{toolstest.ExitUsage, "must be above 0", []string{"tune", "--minutes", "0"}},
+		{toolstest.ExitUsage, "alone take", []string{"tune", "--evaluations", "3"}},
+		{toolstest.ExitUsage, "nothing to set of solo",
+			[]string{"tune", "--game", "pong", "--arch", "solo"}},
 	} {
 		code, stdout, stderr := toolstest.Try(append([]string{"lab"}, x.args...)...)
 		if code != x.code || stdout != "" || !strings.Contains(stderr, x.says) {
