@@ -348,14 +348,14 @@ func TestBlindPicture(t *testing.T) {
 		}
 	}
 	b.until("it waits", "document.querySelector('.go')")
-	shoot("demo-blind-start.png")
+	b.shot("start")
 	b.click(".go")
 	for trial := range 10 {
 		b.until("X is played", "coevalBlind.live().test.label === 'X' && "+
 			"coevalBlind.live().test.phase === 'playing'")
 		if trial == 0 {
 			time.Sleep(time.Second)
-			shoot("demo-blind-playing.png")
+			b.shot("playing")
 		}
 		b.until("it is asked", "document.querySelectorAll('.choices button').length === 2")
 		right := 0
@@ -376,7 +376,7 @@ func TestBlindPicture(t *testing.T) {
 	shoot("demo-blind-result.png")
 	b.do(chromedp.EmulateViewport(420, 800))
 	time.Sleep(300 * time.Millisecond)
-	shoot("demo-blind-narrow.png")
+	b.shot("narrow")
 	var out bytes.Buffer
 	s.shown.(*blindPage).summary(&out)
 	data, _ := json.Marshal(sheet)
