@@ -92,7 +92,8 @@ func (t *Title) weightKnob(class string) Knob {
 	}
 	return Knob{Knob: knob.Knob{Name: "priority." + class, Least: 0.01, Most: 100,
 		About: "how much " + class + " matters beside other classes where there is not room for " +
-			"all", Default: number(now), Levels: []string{"0.25", "0.5", "1", "2", "4"}, Rare: true},
+			"all", Default: number(now), Levels: []string{"0.25", "0.5", "1", "2", "4"},
+		Rare: true},
 		Set: func(t *Title, v knob.Value) {
 			weights := map[string]float64{class: v.Number}
 			for name, w := range t.Sight.Weights {

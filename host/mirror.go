@@ -74,9 +74,9 @@ type MirrorOptions struct {
 	// Margins say how far copies of the world may differ before that is repaired; see
 	// game.Title.MarginsWith. Default, if nil: those of the title's hints.
 	Margins []timeline.Margin
-	// Knobs are what is set of the mirror, its clients and the title, as lab tune finds it and a file
-	// of package knob/settings has it. They go before what else says the same; all mirrors must
-	// have the same.
+	// Knobs are what is set of the mirror, its clients and the title, as lab tune finds it and a
+	// file of package knob/settings has it. They go before what else says the same; all mirrors
+	// must have the same.
 	Knobs knob.Values
 	// Patience is how long a mirror tries to join before it gives up, default 10 s, unless it does
 	// so Forever.

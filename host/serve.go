@@ -66,8 +66,8 @@ type ServeOptions struct {
 	// Architecture is by name what the server and its clients do as a classic game did, in place
 	// of Strategy; see package topology/architecture. Default: coeval's own.
 	Architecture string
-	// Knobs are what is set of the architecture and of the title, as lab tune finds it and a file of
-	// package knob/settings has it. They go before what else says the same.
+	// Knobs are what is set of the architecture and of the title, as lab tune finds it and a file
+	// of package knob/settings has it. They go before what else says the same.
 	Knobs knob.Values
 	// Players is how many may play, and Spectators how many may watch. Defaults: 64 and 16. Below
 	// zero, no one may watch.
@@ -94,14 +94,20 @@ type ServeOptions struct {
 	// Keep has the game survive the program and the machine.
 	Keep KeepOptions
 
-	// Restart begins the level anew when the game panics in Step, with everyone still there.
-	// Otherwise the match ends, players are told, and Serve returns where it panicked.
-	Restart bool
-	// PanicTraces is a folder for traces of how the game came to panic. Default: none are written.
-	PanicTraces string
+	// Panics say what follows when the game panics in Step.
+	Panics PanicOptions
 
 	// Log is told what happens. Default: nobody is.
 	Log *slog.Logger
+}
+
+// PanicOptions say what a server does when its game panics. Without any the match ends, players are
+// told, and Serve returns where it panicked.
+type PanicOptions struct {
+	// Restart begins the level anew, with everyone still there.
+	Restart bool
+	// Traces is a folder for traces of how the game came to panic. Default: none are written.
+	Traces string
 }
 
 // KeepOptions say how a game survives its program and its machine: a server that is started with
@@ -127,7 +133,7 @@ func (o *ServeOptions) inside(t *game.Title) server.Options {
 	}
 	so.Conn.MaxRate = o.MaxRate
 	so.Limits.PerAddress = o.PerAddress
-	if o.Restart {
+	if o.Panics.Restart {
 		so.OnPanic = server.Restart
 	}
 	return so
@@ -159,7 +165,7 @@ func NewServer(t *game.Title, o ServeOptions) (*Server, error) {
 		Listen: o.Listen, HTTP: o.HTTP,
 		WebSocket:    o.WebSocket,
 		WebTransport: o.WebTransport, Hosts: o.Hosts, Open: o.Open, Pause: o.Pause,
-		Page: o.Page, Client: o.Client, Record: o.Record, PanicTraces: o.PanicTraces, Log: o.Log,
+		Page: o.Page, Client: o.Client, Record: o.Record, PanicTraces: o.Panics.Traces, Log: o.Log,
 		Public: o.Public, Origins: o.Web.Origins, Web: o.Web.inside(),
 	})
 	return &Server{s}, err

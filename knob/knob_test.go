@@ -75,8 +75,8 @@ func TestApply(t *testing.T) {
 		{Knob: rate, Set: func(o *options, v knob.Value) { o.rate = v.Int() }},
 		{Knob: delay, Set: func(o *options, v knob.Value) { o.delay = v.Duration() }}}
 	o := options{delay: 7}
-	if err := knob.Apply(&o, list, knob.Values{"rate": "30", "delay": "auto", "x": "?"}); err != nil ||
-		o != (options{30, 7}) {
+	set := knob.Values{"rate": "30", "delay": "auto", "x": "?"}
+	if err := knob.Apply(&o, list, set); err != nil || o != (options{30, 7}) {
 		t.Errorf("%+v, %v", o, err)
 	}
 	if err := knob.Apply(&o, list, knob.Values{"rate": "fast"}); err == nil {
@@ -86,7 +86,8 @@ func TestApply(t *testing.T) {
 		!strings.Contains(err.Error(), `this has no knob "x"; there are rate, delay`) {
 		t.Error(err)
 	}
-	if got := knob.Defaults(knob.List(list)).With("rate", "9").String(); got != "delay=auto rate=9" {
+	got := knob.Defaults(knob.List(list)).With("rate", "9").String()
+	if got != "delay=auto rate=9" {
 		t.Error(got)
 	}
 }

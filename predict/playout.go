@@ -36,8 +36,8 @@ type PlayoutOptions struct {
 	Gentle float64
 	// Jump is the error in ticks beyond which time is set anew. Default: half a second.
 	Jump float64
-	// Delay, if it is above zero, is how long after it could be known a moment is shown, in place of
-	// what jitter and losses ask for: as a setting of the player did in Half-Life. Where it is
+	// Delay, if it is above zero, is how long after it could be known a moment is shown, in place
+	// of what jitter and losses ask for: as a setting of the player did in Half-Life. Where it is
 	// shorter than the time between two snapshots, things are extrapolated all the time.
 	Delay time.Duration
 }
@@ -93,8 +93,8 @@ func (p *Playout) Arrived(now time.Duration, tick world.Tick) {
 	}
 }
 
-// fixed says that the delay is one that was chosen. Then needs are how late snapshots came, and what
-// counts is the earliest.
+// fixed says that the delay is one that was chosen. Then needs are how late snapshots came, and
+// what counts is the earliest.
 func (p *Playout) fixed() bool { return p.o.Delay > 0 }
 
 func (p *Playout) pass(now time.Duration) {

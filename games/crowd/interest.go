@@ -26,7 +26,9 @@ var reachKnob = game.Knob{
 		Levels: []string{strconv.Itoa(Sight / 2), strconv.Itoa(Sight * 3 / 4), strconv.Itoa(Sight),
 			strconv.Itoa(Sight * 5 / 4)}},
 	Set: func(t *game.Title, v knob.Value) {
-		t.Sight.Rules = func() (players, spectators *interest.Rules) { return sightOf(v.Number), nil }
+		t.Sight.Rules = func() (players, spectators *interest.Rules) {
+			return sightOf(v.Number), nil
+		}
 		t.Sight.Index.Cell = v.Number
 	},
 }

@@ -20,7 +20,7 @@ type Admission struct {
 	Take         string   `json:"take,omitempty"`
 	Style        string   `json:"style,omitempty"`
 	Commands     int      `json:"commands,omitempty"`
-	Knobs        string   `json:"knobs,omitempty"`        // of clients, NAME=VALUE with spaces between
+	Knobs        string   `json:"knobs,omitempty"`        // of clients, NAME=VALUE with spaces
 	UDP          uint16   `json:"udp"`                    // port
 	WebSocket    string   `json:"websocket,omitempty"`    // path, at the same address
 	WebTransport uint16   `json:"webtransport,omitempty"` // port

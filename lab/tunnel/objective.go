@@ -136,8 +136,8 @@ func jackknife(runs int, of func(list []int) float64) Figure {
 }
 
 // beyond is by how much a point is above its limits, as a share of them, on the network where it is
-// most so, and which limit that is. Sure asks that a point is below by as much as its figures may be
-// off.
+// most so, and which limit that is. Sure asks that a point is below by as much as its figures may
+// be off.
 func (o *objective) beyond(p *point, runs int, sure bool) (share float64, which Limit) {
 	for _, l := range o.limits {
 		for _, f := range p.figures {

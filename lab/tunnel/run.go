@@ -36,8 +36,8 @@ type Options struct {
 	// Open has players do what was recorded, in place of bots that act on what they are shown.
 	Open bool
 	Seed uint64
-	// Settings are files of lab tune, by their names: the architecture that each is of is played with
-	// them, and with the others if it is not among Architectures.
+	// Settings are files of lab tune, by their names: the architecture that each is of is played
+	// with them, and with the others if it is not among Architectures.
 	Settings []string
 	// Dir is where what was measured is kept; nothing is if it is empty.
 	Dir string

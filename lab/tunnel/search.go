@@ -204,8 +204,8 @@ func (t *tuner) race(ctx context.Context, list []*point, kept int) (*point, erro
 	}
 }
 
-// drop leaves the points that are clearly worse than the first of them, and those that are not among
-// the better half but for one.
+// drop leaves the points that are clearly worse than the first of them, and those that are not
+// among the better half but for one.
 func (t *tuner) drop(list []*point, but *point, runs int) []*point {
 	kept := list[:1:1]
 	best, half := list[0], (len(list)+1)/2

@@ -33,7 +33,8 @@ type Setup struct {
 	// Exact holds the whole world against the oracle's at each tick, from when measuring begins
 	// and without ever setting it right.
 	Exact bool
-	// Values are what knobs of the architecture and of the title are set to; see Architecture.Knobs.
+	// Values are what knobs of the architecture and of the title are set to; see
+	// Architecture.Knobs.
 	Values knob.Values
 	// Sights also finds out what players should be shown, by the title as it was written, and are
 	// not.

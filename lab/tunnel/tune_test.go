@@ -174,11 +174,13 @@ func TestTuneFinds(t *testing.T) {
 	}
 }
 
-// TestTuneLimits: within a limit the best is at its edge, and where there is nothing within, that is
-// an error and says by how much.
+// TestTuneLimits: within a limit the best is at its edge, and where there is nothing within, that
+// is an error and says by how much.
 func TestTuneLimits(t *testing.T) {
 	free := tuneToy(t, "toy-trade", 5, nil)
-	tight := tuneToy(t, "toy-trade", 5, func(o *TuneOptions) { o.Limits = []string{"others_ms=150"} })
+	tight := tuneToy(t, "toy-trade", 5, func(o *TuneOptions) {
+		o.Limits = []string{"others_ms=150"}
+	})
 	at := func(r *TuneResult) float64 {
 		k := number3("x", 20, "0", "0", "1")
 		v, err := k.Parse(r.Best["x"])
@@ -197,8 +199,8 @@ func TestTuneLimits(t *testing.T) {
 	}
 }
 
-// TestTuneOfNothing: where nothing but chance differs, the search finds something that was lucky, and
-// the check says that it is not to be told from nothing.
+// TestTuneOfNothing: where nothing but chance differs, the search finds something that was lucky,
+// and the check says that it is not to be told from nothing.
 func TestTuneOfNothing(t *testing.T) {
 	for _, seed := range []uint64{1, 4} {
 		r := tuneToy(t, "toy-flat", seed, nil)
@@ -261,7 +263,8 @@ func TestTunedSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, _ := Lookup("toy-trade")
-	if v, err := f.For("pong", "toy-trade", a.Knobs(Course{})); err != nil || !maps.Equal(v, r.Chosen) {
+	v, err := f.For("pong", "toy-trade", a.Knobs(Course{}))
+	if err != nil || !maps.Equal(v, r.Chosen) {
 		t.Errorf("%v, %v", v, err)
 	}
 	dir := t.TempDir()
@@ -303,7 +306,9 @@ func TestTunedSettings(t *testing.T) {
 // TestTuneMistakes: what makes no sense is said.
 func TestTuneMistakes(t *testing.T) {
 	for text, change := range map[string]func(o *TuneOptions){
-		"tune one at a time":    func(o *TuneOptions) { o.Architectures = []string{"toy-flat", "toy-trade"} },
+		"tune one at a time": func(o *TuneOptions) {
+			o.Architectures = []string{"toy-flat", "toy-trade"}
+		},
 		"there is no \"hope\"":  func(o *TuneOptions) { o.Architectures = []string{"hope"} },
 		`has no knob "hope"`:    func(o *TuneOptions) { o.Knobs = []string{"hope"} },
 		`there is no axis "hop`: func(o *TuneOptions) { o.Limits = []string{"hope=1"} },

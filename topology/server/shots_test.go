@@ -183,7 +183,8 @@ func TestRewindIsBounded(t *testing.T) {
 			n.Run(10 * time.Second)
 			_, gun := g.gun()
 			t.Logf("%+v: %d of %d shots hit", x.limits, gun.Hits, gun.Shots)
-			if gun.Shots < 25 || x.hits && gun.Shots-gun.Hits > 2 || !x.hits && gun.Hits > gun.Shots/2 {
+			if gun.Shots < 25 || x.hits && gun.Shots-gun.Hits > 2 ||
+				!x.hits && gun.Hits > gun.Shots/2 {
 				t.Errorf("%+v: %d of %d shots hit", x.limits, gun.Hits, gun.Shots)
 			}
 			return nil

@@ -135,37 +135,7 @@ func Command(p *cli.Program) *cobra.Command {
 	}
 	p.AnyGame(cmd, func(cmd *cobra.Command, t *game.Title) error {
 		d.title = t
-		given := cmd.Flags().Changed
-		for _, name := range []string{"timeline", "delays"} {
-			if given(name) && !given("mirrors") {
-				return cli.Usagef("--%s goes with --mirrors, such as --mirrors 3", name)
-			}
-		}
-		if e.relay && !given("peers") {
-			return cli.Usagef("--relay goes with --peers, such as --peers 4")
-		}
-		if given("mirrors") {
-			d.mirrors = &m
-		}
-		if given("peers") {
-			if err := d.chooseWay(cmd, e.relay); err != nil {
-				return err
-			}
-			var err error
-			e.way = d.style
-			if e.style, err = peerStyle(d.style, given("style") || d.knobs.Given()); err != nil {
-				return err
-			}
-			d.peers, d.style = &e, "doom3"
-		}
-		if err := b.check(&d, given); err != nil {
-			return err
-		}
-		if err := d.tune(cmd); err != nil {
-			return err
-		}
-		d.fixed = given("port")
-		return d.run(cmd)
+		return d.start(cmd, &m, &e, &b)
 	})
 	pairs(cmd, &b)
 	f := cmd.Flags()
@@ -206,6 +176,41 @@ func Command(p *cli.Program) *cobra.Command {
 	f.StringVar(&d.build, "build-client", "",
 		"compile the game for the browser into this folder, and do nothing else")
 	return cmd
+}
+
+// start checks the flags against each other, and runs the demo.
+func (d *flags) start(cmd *cobra.Command, m *mirrorFlags, e *peerFlags, b *blindFlags) error {
+	given := cmd.Flags().Changed
+	for _, name := range []string{"timeline", "delays"} {
+		if given(name) && !given("mirrors") {
+			return cli.Usagef("--%s goes with --mirrors, such as --mirrors 3", name)
+		}
+	}
+	if e.relay && !given("peers") {
+		return cli.Usagef("--relay goes with --peers, such as --peers 4")
+	}
+	if given("mirrors") {
+		d.mirrors = m
+	}
+	if given("peers") {
+		if err := d.chooseWay(cmd, e.relay); err != nil {
+			return err
+		}
+		var err error
+		e.way = d.style
+		if e.style, err = peerStyle(d.style, given("style") || d.knobs.Given()); err != nil {
+			return err
+		}
+		d.peers, d.style = e, "doom3"
+	}
+	if err := b.check(d, given); err != nil {
+		return err
+	}
+	if err := d.tune(cmd); err != nil {
+		return err
+	}
+	d.fixed = given("port")
+	return d.run(cmd)
 }
 
 // check looks at the command line before anything is opened.

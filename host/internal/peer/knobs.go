@@ -50,8 +50,8 @@ func (w Way) Knobs() []knob.Of[peers.Tuning] {
 	return peers.Knobs(peers.Lockstep(), w.Rows)
 }
 
-// tune sets flags by knobs, where they are not given. Whoever joins by a relay is told by it whether
-// it is a match by rows, so that settings of both will do.
+// tune sets flags by knobs, where they are not given. Whoever joins by a relay is told by it
+// whether it is a match by rows, so that settings of both will do.
 func (f *flags) tune(cmd *cobra.Command) error {
 	if !f.knobs.Given() {
 		return nil

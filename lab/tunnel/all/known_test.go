@@ -96,8 +96,8 @@ func TestSolo(t *testing.T) {
 	}
 }
 
-// TestTrailing: trailing state synchronization whose leading world waits for longer than the longest
-// path takes, with all of its jitter, never has to roll back. With less it does.
+// TestTrailing: trailing state synchronization whose leading world waits for longer than the
+// longest path takes, with all of its jitter, never has to roll back. With less it does.
 func TestTrailing(t *testing.T) {
 	const field, players = "cable@atlantic", 3
 	f, err := tunnel.ParseField(field)

@@ -10,9 +10,9 @@ import (
 	"github.com/coeval-dev/coeval/lab/tunnel"
 )
 
-// TestTuneInterpolation: where snapshots jitter, others are best shown neither as early as they could
-// be, which is jerky, nor much later, which is wrong. Hits and bytes are left out: of hits there are
-// few in so short a time.
+// TestTuneInterpolation: where snapshots jitter, others are best shown neither as early as they
+// could be, which is jerky, nor much later, which is wrong. Hits and bytes are left out: of hits
+// there are few in so short a time.
 func TestTuneInterpolation(t *testing.T) {
 	o := tunnel.TuneOptions{Knobs: []string{"interpolate"}, Evaluations: 60, Checks: 4,
 		Weights: map[tunnel.Group]float64{tunnel.Fairness: 0, tunnel.Bandwidth: 0},
@@ -30,7 +30,8 @@ func TestTuneInterpolation(t *testing.T) {
 	k := r.Knobs[0]
 	t.Logf("seed %d: %s: %+v; %s", o.Seed, k.Best, k.Others, r.Verdict())
 	for _, x := range r.Tried {
-		t.Logf("%-20s %d seeds, saves %.2f, %.2f to %.2f", x.Values, x.Runs, x.Saved.Mean, x.Saved.Low,
+		t.Logf("%-20s %d seeds, saves %.2f, %.2f to %.2f", x.Values, x.Runs, x.Saved.Mean,
+			x.Saved.Low,
 			x.Saved.High)
 	}
 	if k.Best == "20ms" || k.Best == "200ms" {
@@ -43,8 +44,9 @@ func TestTuneInterpolation(t *testing.T) {
 	if !worse["20ms"] || !worse["200ms"] {
 		t.Errorf("%s is best, and others are not clearly worse: %+v", k.Best, k.Others)
 	}
-	if r.Held.Saved.High < 0 || r.Chosen["interpolate"] == knob.Auto && r.Best["interpolate"] != knob.Auto &&
-		r.Held.Saved.Mean > 0 {
+	if r.Held.Saved.High < 0 ||
+		r.Chosen["interpolate"] == knob.Auto && r.Best["interpolate"] != knob.Auto &&
+			r.Held.Saved.Mean > 0 {
 		t.Errorf("%s, and %v is chosen", r.Verdict(), r.Chosen)
 	}
 }
