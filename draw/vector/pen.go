@@ -214,22 +214,42 @@ func (p *pen) place(x, y, angle float64, upright bool) string {
 	return text + `"`
 }
 
+// polygon fills a shape. One that comes back to where it began is several, each drawn by itself:
+// the way from one to the next and back is nothing, and on paper it would be a hair.
 func (p *pen) polygon(c *draw.Call) {
 	var b strings.Builder
-	b.WriteString(`<polygon points="`)
-	last := ""
-	for i := 0; i+1 < len(c.Points); i += 2 {
-		at := p.n(c.Points[i]) + "," + p.n(c.Points[i+1])
-		if at == last { // a game may have found a corner many times
-			continue
+	var loop []string
+	first := p.n(c.Points[0]) + " " + p.n(c.Points[1])
+	end := func() {
+		switch n := len(loop); {
+		case n == 0:
+			return
+		case n > 2 && loop[0] == loop[n-1]: // the way there and the way back
+			loop = loop[:n-1]
+		default:
+			loop = append(loop, first)
 		}
-		if last != "" {
-			b.WriteByte(' ')
+		if len(loop) > 2 {
+			b.WriteString("M" + strings.Join(loop, "L") + "Z")
 		}
-		b.WriteString(at)
+		loop = loop[:0]
+	}
+	last := first
+	for i := 2; i+1 < len(c.Points); i += 2 {
+		at := p.n(c.Points[i]) + " " + p.n(c.Points[i+1])
+		switch at {
+		case last: // a game may have found a corner many times
+		case first:
+			end()
+		default:
+			loop = append(loop, at)
+		}
 		last = at
 	}
-	p.add(b.String() + `"` + p.ink("fill", c.Color) + "/>")
+	end()
+	if b.Len() > 0 {
+		p.add(`<path d="` + b.String() + `"` + p.ink("fill", c.Color) + "/>")
+	}
 }
 
 // glow is light whose strength falls as the square of how far it is to the rim.

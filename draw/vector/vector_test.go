@@ -140,6 +140,30 @@ func TestPiecesAreShared(t *testing.T) {
 	}
 }
 
+// TestLoops: squares that are one shape, with a way there and back, are drawn each by itself, and
+// other shapes that come back to where they began are what they are.
+func TestLoops(t *testing.T) {
+	for _, x := range []struct {
+		want   string
+		points []float64
+	}{
+		{"M1 0L1 1L0 1L0 0ZM5 5L6 5L6 6L5 6Z",
+			[]float64{0, 0, 1, 0, 1, 1, 0, 1, 0, 0, 5, 5, 6, 5, 6, 6, 5, 6, 5, 5, 0, 0}},
+		{"M1 0L1 1L0 0ZM-1 0L-1 -1L0 0Z", []float64{0, 0, 1, 0, 1, 1, 0, 0, -1, 0, -1, -1}},
+		{"M1 0L1 1L0 0Z", []float64{0, 0, 1, 0, 1, 0, 1, 1}},
+	} {
+		var s draw.Surface
+		s.Begin(480, 270)
+		s.Camera(draw.Camera{Width: 16, Height: 9})
+		s.Polygon(draw.White, x.points...)
+		sheet := vector.Sheet{Width: 480, Height: 270}
+		f, err := sheet.Screen().Frame(s.Library(), s.List())
+		if err != nil || !strings.Contains(sheet.SVG(f), `"`+x.want+`"`) {
+			t.Errorf("%v: %v, want %s in %s", x.points, err, x.want, sheet.SVG(f))
+		}
+	}
+}
+
 // TestFull: frames that are too much are an error that says so.
 func TestFull(t *testing.T) {
 	sheet := vector.Sheet{Width: 480, Height: 270, Most: 2000}
