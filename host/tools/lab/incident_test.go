@@ -19,7 +19,7 @@ func TestLabIncident(t *testing.T) {
 	t.Setenv("COLUMNS", "110")
 	dir := t.TempDir()
 	code, _, stderr := toolstest.Try("lab", "run", "--game", "arena", "--arch", "quakeworld",
-		"--network", "lte", "--players", "2", "--runs", "2", "--time", "2s", "--warm", "1s",
+		"--network", "lte", "--players", "2", "--runs", "1", "--time", "2s", "--warm", "1s",
 		"--dir", dir)
 	if code != toolstest.ExitOK {
 		t.Fatalf("code %d: %s", code, stderr)
