@@ -51,9 +51,7 @@ func lockstep(ctx context.Context, o *Options, p lab.Progress) (*Finding, error)
 				interval(pickOf(list, "own_ms", isFar), 0),
 				interval(pickOf(list, "still", isNear), 1),
 				interval(pickOf(list, "still", isFar), 1))
-			for _, v := range pickOf(list, "own_ms", isNear) {
-				grew[arch] = append(grew[arch], v)
-			}
+			grew[arch] = append(grew[arch], pickOf(list, "own_ms", isNear)...)
 		}
 	}
 	f.Tables = append(f.Tables, t)
