@@ -135,7 +135,7 @@ func (b *blindFlags) check(d *flags, given func(string) bool) error {
 		return nil
 	}
 	for _, name := range []string{"mirrors", "peers", "listen", "watch", "architecture", "style",
-		"seed"} {
+		"seed", "settings", "knob"} {
 		if given(name) {
 			return cli.Usagef("--%s says what --blind hides, or does not go with it: leave it out",
 				name)

@@ -228,6 +228,7 @@ func TestBlindCommandLine(t *testing.T) {
 		{"--blind quake3,coeval --peers 2", "--peers says what --blind hides"},
 		{"--blind=quake3,coeval --architecture quake", "--architecture says"},
 		{"--blind quake3,coeval --seed 3", "--seed"},
+		{"--blind quake3,coeval --knob view=1", "--knob says"},
 		{"--blind quake3,coeval nosuchgame", "nosuchgame"},
 		{"--blind --mirrors 3", "compares styles of prediction on one server"},
 		{"--blind --trials 3", "--trials goes with"},
