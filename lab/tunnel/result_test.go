@@ -137,7 +137,8 @@ func TestAdviceOfSolo(t *testing.T) {
 		}
 	}
 	r.Architectures = r.Architectures[:1]
-	if a := r.Advise(nil); len(a.Networks) != 0 || !strings.Contains(a.Words[0], "nothing to choose of") {
+	a := r.Advise(nil)
+	if len(a.Networks) != 0 || !strings.Contains(a.Words[0], "nothing to choose of") {
 		t.Errorf("of one machine alone: %v", a.Words)
 	}
 }

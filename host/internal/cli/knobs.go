@@ -66,7 +66,8 @@ func (k *KnobFlags) Choose(cmd *cobra.Command, flag string, name *string,
 	return nil
 }
 
-// Values are what knobs are set to, of those that there are. What a flag of the command says is not said again.
+// Values are what knobs are set to, of those that there are. What a flag of the command says is not
+// said again.
 func (k *KnobFlags) Values(cmd *cobra.Command, t *game.Title, architecture string,
 	list []knob.Knob) (knob.Values, error) {
 	out := knob.Values{}
