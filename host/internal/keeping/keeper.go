@@ -57,7 +57,6 @@ type Keeper struct {
 
 	level  game.Level
 	seats  []keep.Seat // as they were handed over last, by player
-	now    []keep.Seat
 	gap    bool          // ticks are missing since the last whole world
 	fresh  bool          // another world has begun, and was not handed over
 	since  time.Time     // when the last whole world was handed over
