@@ -56,7 +56,7 @@ type Keeper struct {
 	started    bool
 
 	level  game.Level
-	seats  []keep.Seat // as they were handed over last, by player
+	seats  []keep.Seat   // as they were handed over last, by player
 	gap    bool          // ticks are missing since the last whole world
 	fresh  bool          // another world has begun, and was not handed over
 	since  time.Time     // when the last whole world was handed over
