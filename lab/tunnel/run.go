@@ -360,8 +360,11 @@ func (m *matrix) result() *Result {
 		Rate: o.subject.Game.Rate(), Seed: o.Seed, Seconds: o.Time.Seconds(),
 		Warm: o.Warm.Seconds(), Open: o.Open}
 	for _, a := range o.archs {
-		r.Architectures = append(r.Architectures, Entry{a.Name, a.Family, a.About,
-			o.values[a.Name]})
+		e := Entry{a.Name, a.Family, a.About, o.values[a.Name]}
+		if len(e.Knobs) > 0 {
+			e.About += "; here with " + e.Knobs.String()
+		}
+		r.Architectures = append(r.Architectures, e)
 	}
 	for _, f := range o.fields {
 		r.Networks = append(r.Networks, f.entry(o.Players))
