@@ -55,18 +55,25 @@ func (t *Title) With(values knob.Values) (*Title, error) {
 	return out, out.Check()
 }
 
-// knobs are the title's, with those that follow from the rest.
+// knobs are the title's, with those that follow from the rest. One that the title declares goes
+// before what would follow by the same name.
 func (t *Title) knobs() []Knob {
 	list := append([]Knob(nil), t.Knobs...)
+	follow := func(k Knob) {
+		declared := func(own Knob) bool { return own.Name == k.Name }
+		if !slices.ContainsFunc(t.Knobs, declared) {
+			list = append(list, k)
+		}
+	}
 	if r := t.Sight.Reach; r > 0 {
-		list = append(list, reachKnob(r))
+		follow(reachKnob(r))
 	}
 	if t.Sight.Views != nil || t.Sight.Rules == nil && t.Sight.Reach <= 0 {
 		return list
 	}
 	for _, c := range t.Game.Classes() {
 		if !c.State() {
-			list = append(list, t.weightKnob(c.Name()))
+			follow(t.weightKnob(c.Name()))
 		}
 	}
 	return list

@@ -63,6 +63,18 @@ func TestKnobs(t *testing.T) {
 	}
 }
 
+// TestOwnReach: a knob that a title declares goes before one that would follow from its sight.
+func TestOwnReach(t *testing.T) {
+	title := &game.Title{Game: plain, Sight: game.Sight{Reach: 25}, Knobs: []game.Knob{{
+		Knob: knob.Knob{Name: "reach", About: "how far the short-sighted see", Least: 1, Most: 9,
+			Default: "5", Levels: []string{"1", "5"}},
+		Set: func(t *game.Title, v knob.Value) { t.Sight.Reach = 2 * v.Number }}}}
+	near, err := title.With(knob.Values{"game.reach": "3"})
+	if err != nil || near.Sight.Reach != 6 {
+		t.Fatal(near, err)
+	}
+}
+
 // TestBadKnobs: what is wrong with how knobs are declared, the title's check says.
 func TestBadKnobs(t *testing.T) {
 	good := knob.Knob{Name: "a", About: "a", Least: 1, Most: 2, Default: "1",
