@@ -15,7 +15,7 @@ import (
 // another takes its place.
 func TestExact(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes its time")
+		t.Skip("it plays a match between mirrors")
 	}
 	simtest.Alone(t, 1, func(n *netsim.Net) error {
 		f := fleetOf(n, 3, 2, apart(30*time.Millisecond, 5*time.Millisecond, 0.1),
