@@ -12,11 +12,7 @@ func (r *Result) Markdown(a *Advice, worst []Worst) []byte {
 	fmt.Fprintf(&b, "# %s in the wind tunnel\n\n", r.Game)
 	fmt.Fprintf(&b, "Map %s, %d players, %.0f s a run at %d ticks a second, seed %d on.", r.Level,
 		r.Players, r.Seconds, r.Rate, r.Seed)
-	if r.Open {
-		b.WriteString(" Players do what bots did on one machine, whatever they see.")
-	} else {
-		b.WriteString(" Players are bots that act on what they are shown.")
-	}
+	b.WriteString(" " + r.Who())
 	b.WriteString("\n\n## What to choose\n\n")
 	for _, w := range a.Words {
 		fmt.Fprintf(&b, "%s\n\n", w)

@@ -24,6 +24,7 @@ type Result struct {
 	Seconds       float64        `json:"seconds"`
 	Warm          float64        `json:"warm_seconds"`
 	Open          bool           `json:"open_loop,omitempty"`
+	Traces        []string       `json:"traces,omitempty"`
 	Architectures []Entry        `json:"architectures"`
 	Networks      []NetworkEntry `json:"networks"`
 	Cells         []Cell         `json:"cells"`

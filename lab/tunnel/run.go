@@ -33,9 +33,12 @@ type Options struct {
 	// Full goes on with those whose intervals are wider than Narrow, until none is or each has had
 	// Most runs. All has every architecture and network.
 	Full, All bool
-	// Open has players do what was recorded, in place of bots that act on what they are shown.
-	Open bool
-	Seed uint64
+	// Open has players do what was recorded, in place of bots that act on what they are shown: what
+	// those do who play in Traces, files by their names, or what bots do on one machine. Traces
+	// without Open are the same as with it.
+	Open   bool
+	Traces []string
+	Seed   uint64
 	// Settings are files of lab tune, by their names: the architecture that each is of is played
 	// with them, and with the others if it is not among Architectures.
 	Settings []string
@@ -98,6 +101,8 @@ func (o *Options) List() []*lab.Option {
 		lab.Words(&o.Settings, "settings", nil, nil, "files that lab tune has written: the "+
 			"architectures that they are of are played with them"),
 		lab.Switch(&o.Open, "open", "players do what bots did on one machine, whatever they see"),
+		lab.Words(&o.Traces, "trace", nil, nil, "players do what those do who play in these "+
+			"traces, as serve --record writes them, whatever they see"),
 		lab.Level(&o.Level),
 		lab.Seed(&o.Seed, "the game, the bots and the network"),
 	}
@@ -114,6 +119,7 @@ func (o *Options) Check() (err error) {
 	if err := lab.Fill(o.List()); err != nil {
 		return err
 	}
+	o.Open = o.Open || len(o.Traces) > 0
 	if o.subject, err = lab.NewSubject(o.Title, o.Level, o.Players); err != nil {
 		return err
 	}
@@ -193,10 +199,14 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	return m.result(), nil
 }
 
-// record has bots play on one machine, if players are to do what those did.
+// record finds out what players are to do, if that is recorded: in traces, or by having bots play on
+// one machine.
 func (o *Options) record() (err error) {
-	if o.Open {
-		ticks := int((o.Warm + o.Time + joinTime) / o.subject.Game.TickLength())
+	ticks := int((o.Warm + o.Time + joinTime) / o.subject.Game.TickLength())
+	switch {
+	case len(o.Traces) > 0:
+		o.tape, err = ReadTape(o.subject, o.Traces, o.Players, ticks)
+	case o.Open:
 		o.tape, err = Record(o.subject, o.Players, ticks, o.Seed)
 	}
 	return err
@@ -262,8 +272,8 @@ func newMatrix(o *Options, packages []string) *matrix {
 // cellKey names all that a cell depends on but its seeds.
 func cellKey(o *Options, f *Field, digest string, values knob.Values) string {
 	kind := "closed"
-	if o.Open {
-		kind = fmt.Sprint("open ", o.Seed)
+	if o.tape != nil {
+		kind = fmt.Sprintf("open %016x", o.tape.hash())
 	}
 	key := fmt.Sprintf("%d\n%s\n%s\n%s\n%s\n%d players\n%v after %v\n%s\n%v", Version, digest,
 		o.subject.Name(), o.subject.Level, f.describe(), o.Players, o.Time, o.Warm, kind,
@@ -358,7 +368,7 @@ func (m *matrix) result() *Result {
 	r := &Result{
 		Version: Version, Game: o.subject.Name(), Level: o.subject.Level, Players: o.Players,
 		Rate: o.subject.Game.Rate(), Seed: o.Seed, Seconds: o.Time.Seconds(),
-		Warm: o.Warm.Seconds(), Open: o.Open}
+		Warm: o.Warm.Seconds(), Open: o.Open, Traces: o.Traces}
 	for _, a := range o.archs {
 		e := Entry{a.Name, a.Family, a.About, o.values[a.Name]}
 		if len(e.Knobs) > 0 {

@@ -55,7 +55,10 @@ func (r *Result) command(program string, w *Worst) string {
 	}
 	text += fmt.Sprintf(" --architecture %s --network %s --players %d --seed %d --time %s --warm %s",
 		w.Arch, quote(w.Network), r.Players, w.Seed, seconds(r.Seconds), seconds(r.Warm))
-	if r.Open {
+	switch {
+	case len(r.Traces) > 0:
+		text += " --trace " + quote(strings.Join(r.Traces, ","))
+	case r.Open:
 		text += fmt.Sprintf(" --open --recorded %d", r.Seed)
 	}
 	return fmt.Sprintf("%s --kind %s --out %s.html", text, w.Kind, w.Kind)

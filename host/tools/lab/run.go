@@ -24,7 +24,8 @@ from the truth, how late they see it, whether hits count, who wins by being near
 bytes and processor time, and what happens when somebody is cut off.
 
 Players are bots that act on what their own machine shows them. With --open they do
-what bots did on one machine, whatever they see: the same decisions everywhere.
+what bots did on one machine, whatever they see: the same decisions everywhere; and
+with --trace what people or bots did in matches that serve or play recorded.
 
 A network is a first mile, or several which players have in turn, and where they
 live:

@@ -139,6 +139,8 @@ func TestLabRunUsage(t *testing.T) {
 		{toolstest.ExitUsage, "no region", []string{"run", "--network", "cable@atlantis"}},
 		{toolstest.ExitUsage, "--players is 0", []string{"run", "--players", "0"}},
 		{toolstest.ExitUsage, "--runs is 0", []string{"run", "--runs", "0"}},
+		{toolstest.ExitFailure, "not a trace", []string{"run", "--trace", other}},
+		{toolstest.ExitUsage, "no such file", []string{"incident", "--trace", "none.trace"}},
 		{toolstest.ExitFailure, "nothing is known of arena yet",
 			[]string{"report", "--game", "arena", "--dir", dir}},
 		{toolstest.ExitFailure, "version 99", []string{"report", "--from", other}},

@@ -22,6 +22,8 @@ type Options struct {
 	// Open has players do what bots did on one machine, in a match with the seed Recorded.
 	Open     bool
 	Recorded uint64
+	// Traces are files with what players do, in place of that.
+	Traces []string
 	// Count is how many of each kind are shown, and Kinds which kinds: all if there are none.
 	Count int
 	Kinds []string
@@ -66,6 +68,8 @@ func (o *Options) List() []*lab.Option {
 		lab.Switch(&o.Open, "open", "players do what bots did on one machine, whatever they see"),
 		lab.Number(&o.Recorded, "recorded", 0, 0, ^uint64(0),
 			"with --open, the seed of the match in which bots did that (default: --seed)"),
+		lab.Words(&o.Traces, "trace", nil, nil, "players do what those do who play in these "+
+			"traces, whatever they see"),
 		lab.Level(&o.Level),
 		lab.Seed(&o.Seed, "the game, the bots and the network"),
 	}
@@ -83,7 +87,7 @@ func (o *Options) Check() error {
 		o.Recorded = o.Seed
 	}
 	base := tunnel.Options{Title: o.Title, Level: o.Level, Players: o.Players, Time: o.Time,
-		Warm: o.Warm, Open: o.Open, Seed: o.Recorded, Runs: 1,
+		Warm: o.Warm, Open: o.Open, Traces: o.Traces, Seed: o.Recorded, Runs: 1,
 		Architectures: []string{o.Architecture}, Networks: []string{o.Network}}
 	var err error
 	if o.setup, err = base.One(o.Seed); err != nil {

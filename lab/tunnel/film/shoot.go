@@ -26,6 +26,7 @@ type Result struct {
 	Seconds      float64 `json:"seconds"`
 	Warm         float64 `json:"warm_seconds"`
 	Open         bool    `json:"open_loop,omitempty"`
+	Who          string  `json:"players_are"`
 	// Width is how wide a body is, in the game's units, or 0 where players have none.
 	Width float64 `json:"body_width,omitempty"`
 	// Trips are how long a datagram of each player takes to a server in the best place and back.
@@ -126,7 +127,7 @@ func newResult(o *Options, found *tunnel.Sample, c *crew) *Result {
 	r := &Result{Version: Version, Game: s.Subject.Name(), Level: s.Subject.Level,
 		Architecture: s.Arch.Name, About: s.Arch.About, Network: s.Field.Name, Players: s.Players,
 		Rate: s.Subject.Game.Rate(), Seed: s.Seed, Seconds: s.Time.Seconds(),
-		Warm: s.Warm.Seconds(), Open: o.Open, crew: c}
+		Warm: s.Warm.Seconds(), Open: s.Tape != nil, Who: tunnel.Who(o.Open, o.Traces), crew: c}
 	if c.body >= 0 {
 		r.Width = s.Subject.Width()
 	}
