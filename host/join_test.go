@@ -106,7 +106,7 @@ func TestJoinPredicts(t *testing.T) {
 	})
 	if code, _, stderr := try("join", s.HTTP, "--headless", "--style",
 		"guess"); code != cli.ExitUsage ||
-		!strings.Contains(stderr, "doom3, quake3, halflife, none or quake") {
+		!strings.Contains(stderr, "doom3, quake3, halflife, none, quake or quakeworld") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }

@@ -80,7 +80,7 @@ func (c *Client) aim(t world.Tick) {
 // first time.
 func (c *Client) aimed(w *world.World) {
 	x := c.aims.at(w.Tick())
-	if x == nil || c.style == Quake3 {
+	if x == nil || !c.style.Claims() {
 		return
 	}
 	for _, claim := range w.Host().Claims() {

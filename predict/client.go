@@ -81,15 +81,16 @@ type timing struct {
 // knowledge is what the server told. What is in truth was told in just these words, though not all
 // of it for one tick: what is outdated has changed since.
 type knowledge struct {
-	truth    *world.World // every entity in view, as it was told last
-	any      bool         // something was told
-	known    world.Tick   // the player's tick that the newest snapshot is of
-	latest   world.Tick   // and the server's
-	ahead    int64        // by how many ticks the one is past the other; see player
-	certain  world.Tick   // the newest tick of which everything is known
-	outdated []world.ID   // of what is in truth, what has changed since; in order
-	unseen   bool         // there is something new in view that was not told
-	tracks   tracks       // for what is interpolated
+	truth    *world.World  // every entity in view, as it was told last
+	any      bool          // something was told
+	known    world.Tick    // the player's tick that the newest snapshot is of
+	latest   world.Tick    // and the server's
+	came     time.Duration // when that came
+	ahead    int64         // by how many ticks the one is past the other; see player
+	certain  world.Tick    // the newest tick of which everything is known
+	outdated []world.ID    // of what is in truth, what has changed since; in order
+	unseen   bool          // there is something new in view that was not told
+	tracks   tracks        // for what is interpolated
 }
 
 // prediction is what follows from that. Worlds of the past up to past.valid follow from what is

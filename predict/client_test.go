@@ -54,7 +54,7 @@ func TestExact(t *testing.T) {
 // TestOwnCommandAtOnce: what a player does is to be seen in the tick for which it was done,
 // whatever the network.
 func TestOwnCommandAtOnce(t *testing.T) {
-	for _, style := range []Style{Doom3, Quake3, HalfLife} {
+	for _, style := range []Style{Doom3, Quake3, HalfLife, QuakeWorld} {
 		for _, c := range []netsim.Conditions{netsim.LAN, netsim.LTE, netsim.Satellite} {
 			s := newSite(t, yard, 2)
 			var want det.Angle
@@ -109,7 +109,7 @@ func TestFaults(t *testing.T) {
 		troubles = append(troubles,
 			netsim.Both(netsim.Profile{Latency: 30 * time.Millisecond, Loss: 0.4}))
 		for i, c := range troubles {
-			style := []Style{Doom3, Quake3}[(i+int(seed))%2]
+			style := []Style{Doom3, Quake3, QuakeWorld}[(i+int(seed))%3]
 			s := newSite(t, yard, seed)
 			s.reach = 30
 			a := s.join(c, seed, Options{Style: style}, fight)
@@ -238,7 +238,7 @@ func TestSwitch(t *testing.T) {
 			t.Fatalf("%d birds are shown, style %v", n, g.c.Style())
 		}
 		old := g.c.Seen()
-		g.c.SetStyle(Style((i + 1) % 4))
+		g.c.SetStyle(Style((i + 1) % len(styleNames)))
 		s.run(100 * time.Millisecond)
 		if now := g.c.Seen(); g.c.Style() == Doom3 && now < old {
 			t.Errorf("seen %v and then %v", old, now)
@@ -281,6 +281,44 @@ func TestInterpolated(t *testing.T) {
 		}
 	}
 	if worst > 0.06 || n < 400 { // a snapshot every third tick cuts corners
+		t.Errorf("of %d looks the worst was off by %.3f", n, worst)
+	}
+}
+
+// TestNewest: as QuakeWorld did, things are shown where the newest state has them, and other players
+// where they were half of the time since then later.
+func TestNewest(t *testing.T) {
+	s := newSite(t, yard, 6)
+	g := s.join(netsim.Cable, 1, Options{Style: QuakeWorld}, stand)
+	s.join(netsim.Cable, 2, Options{},
+		func(g *guest, w *world.World) drive { return wander(g, 120, false) })
+	s.run(5 * time.Second)
+	worst, n := 0.0, 0
+	for range 500 {
+		s.run(7 * time.Millisecond)
+		for id := range world.All[bird](g.shown) {
+			if !slices.Equal(g.shown.Host().Image(id), g.c.truth.Host().Image(id)) {
+				t.Fatalf("tick %d: a bird is not where it was told to be", g.c.latest)
+			}
+		}
+		seen := g.c.Seen()
+		if seen < float64(g.c.latest)+0.5 || seen > float64(g.c.latest)+3 {
+			t.Fatalf("players are shown at %v, and %d is the newest", seen, g.c.latest)
+		}
+		at := world.Tick(seen)
+		part := seen - float64(at)
+		for id, f := range world.All[walker](g.shown) {
+			a, b := s.images[at][id], s.images[at+1][id]
+			if g.shown.Owner(id) == g.me || a == nil || b == nil {
+				continue
+			}
+			x := (float64(a[0])*(1-part) + float64(b[0])*part) / 1024
+			y := (float64(a[1])*(1-part) + float64(b[1])*part) / 1024
+			worst = max(worst, f.Pos.Sub(det.Vec2{X: x, Y: y}).Len())
+			n++
+		}
+	}
+	if worst > 0.6 || n < 400 { // who turns or stops is overrun
 		t.Errorf("of %d looks the worst was off by %.3f", n, worst)
 	}
 }

@@ -70,6 +70,9 @@ func (c *Client) Snapshot(now time.Duration, s *replica.Snapshot) {
 		c.known = t // it began to execute commands at their ticks, or anew
 	}
 	newer := t > c.known
+	if s.Tick > c.latest {
+		c.came = now
+	}
 	c.latest = max(c.latest, s.Tick)
 	c.take(s, t)
 	for i := range s.Events {

@@ -51,16 +51,33 @@ func (c *Client) hand(w *world.World) {
 func (c *Client) interpolate(now time.Duration) {
 	w := c.shown
 	c.seen = c.playout.At(now)
+	told := c.seen // what belongs to nobody is shown at
+	if c.style == QuakeWorld {
+		told, c.seen = float64(c.latest), c.carried(now)
+	}
 	c.drop(w, 0, len(c.classes), func(id world.ID) bool { return !c.steps(w, id) })
 	for id, tr := range c.tracks.of {
 		x := c.classes[id.Class()]
-		e, ok := tr.at(x, c.seen, float64(c.o.Extrapolate), x.image)
+		view := c.seen
+		if tr.n > 0 && tr.kept[tr.n-1].entry.Owner == world.Nobody {
+			view = told
+		}
+		e, ok := tr.at(x, view, float64(c.o.Extrapolate), x.image)
 		if ok && w.Host().Put(id, e, x.image) != nil {
 			// an image between two may be none that the game has
 			c.fail(w.Host().Put(id, e, tr.last(c.seen)))
 		}
 	}
 	c.tracks.prune(c.seen)
+}
+
+// carried is the moment at which QuakeWorld shows other players: by the time since the newest state
+// came, and a fiftieth of a second, but only by half of it, so that who stops is not overrun by
+// much (CL_LinkPlayers in cl_ents.c of the released source).
+func (c *Client) carried(now time.Duration) float64 {
+	const margin, most = 20 * time.Millisecond, 255 * time.Millisecond
+	since := min(max(now-c.came, 0)+margin, most)
+	return float64(c.latest) + float64(since.Seconds()*float64(c.game.Rate())/2)
 }
 
 // Seen is the moment that interpolated things are shown at, in ticks and parts of them: what a

@@ -28,9 +28,13 @@ const (
 	// Quake predicts nothing, the player included, and shows everything as it was a moment ago,
 	// between two states that have come.
 	Quake
+	// QuakeWorld predicts what belongs to the player, and shows everything else by the newest state
+	// that has come, without waiting for another: things where that says, and other players carried
+	// on for half of the time since.
+	QuakeWorld
 )
 
-var styleNames = [...]string{"doom3", "quake3", "halflife", "none", "quake"}
+var styleNames = [...]string{"doom3", "quake3", "halflife", "none", "quake", "quakeworld"}
 
 func (s Style) String() string {
 	if int(s) < len(styleNames) {
@@ -39,6 +43,10 @@ func (s Style) String() string {
 	return fmt.Sprintf("style %d", uint8(s))
 }
 
+// Claims says whether clients of the style tell the server what their shots were seen to hit. In
+// the others players must lead their targets.
+func (s Style) Claims() bool { return s != Quake3 && s != Quake && s != QuakeWorld }
+
 // ParseStyle finds a style by its name.
 func ParseStyle(name string) (Style, error) {
 	for i, n := range styleNames {
@@ -46,7 +54,8 @@ func ParseStyle(name string) (Style, error) {
 			return Style(i), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown style %q, use doom3, quake3, halflife, none or quake", name)
+	return 0, fmt.Errorf("unknown style %q, use doom3, quake3, halflife, none, quake or "+
+		"quakeworld", name)
 }
 
 // A Mode is how the entities of one class are shown, where that is not left to the style.

@@ -298,8 +298,7 @@ func (r *run) why(s *sighting, w *world.World, in *world.Inputs, other *others) 
 	switch {
 	case said != (world.Sight{}) && given == (world.Sight{}):
 		return sightLost
-	case r.kind.Style != predict.Quake3 && r.kind.Style != predict.Quake &&
-		!claims(&said, s.target):
+	case r.kind.Style.Claims() && !claims(&said, s.target):
 		return lateNews
 	case other.uncovered(s):
 		return behindCover

@@ -34,9 +34,10 @@ var all = []Kind{
 	{Name: "quake", Strategy: replica.Quake, Style: predict.Quake, Take: server.Newest,
 		Commands: 1, Original: 20,
 		About: "differences from baselines, the newest command counts, nothing is predicted"},
-	{Name: "quakeworld", Strategy: replica.QuakeWorld, Style: predict.Quake3, Take: server.Each,
-		Commands: 3,
-		About:    "each command is executed as it comes, the own movement is predicted"},
+	{Name: "quakeworld", Strategy: replica.QuakeWorld, Style: predict.QuakeWorld,
+		Take: server.Each, Commands: 3,
+		About: "each command is executed as it comes, the own movement is predicted, all else is " +
+			"as last told"},
 	{Name: "quake2", Strategy: replica.Quake2, Style: predict.Quake3, Take: server.Each,
 		Commands: 3, Original: 10,
 		About: "key frames and delta frames, at ten a second in the original"},

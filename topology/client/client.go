@@ -291,7 +291,8 @@ func (c *Client) SetStyle(s predict.Style) {
 // style is the one that is shown in: someone who only watches presses nothing that should be seen
 // at once, and is shown what really was, a moment ago.
 func (c *Client) style() predict.Style {
-	if c.predicts() && c.o.Style != predict.Quake && c.ways.Seat().Player == world.Nobody {
+	watches := c.o.Style == predict.Quake || c.o.Style == predict.QuakeWorld
+	if c.predicts() && !watches && c.ways.Seat().Player == world.Nobody {
 		return predict.Quake3
 	}
 	return c.o.Style

@@ -51,7 +51,7 @@ const example = `  {program} join localhost:4000
   {program} join localhost:4000 --headless --seconds 5 --json`
 
 // StyleNames lists what --style takes.
-const StyleNames = "doom3, quake3, halflife, none or quake"
+const StyleNames = "doom3, quake3, halflife, none, quake or quakeworld"
 
 // flags are what the command line says.
 type flags struct {
