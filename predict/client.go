@@ -236,17 +236,12 @@ func (c *Client) states(w, start *world.World) error {
 			continue
 		}
 		for id := range start.Host().Of(i) {
-			if err := put(w, start, id); err != nil {
+			if err := w.Host().Put(id, start.Host().Entry(id), start.Host().Image(id)); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// put gives a world an entity of another as it is there.
-func put(w, from *world.World, id world.ID) error {
-	return w.Host().Put(id, from.Host().Entry(id), from.Host().Image(id))
 }
 
 // Pause stops the client's time until the next snapshot comes, such as while the server's stands

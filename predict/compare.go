@@ -279,7 +279,7 @@ func (c *Client) compare(all bool) {
 		w.Host().Drop(id)
 	}
 	for _, id := range c.wrong {
-		c.fail(put(w, c.truth, id))
+		c.fail(w.Host().Take(c.truth, id))
 	}
 	c.past.valid = min(c.past.valid, c.known)
 }

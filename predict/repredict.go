@@ -100,7 +100,7 @@ func (c *Client) hold(w *world.World) {
 		}
 		for id := range c.truth.Host().Of(i) {
 			if owner := c.truth.Owner(id); owner == world.Nobody || owner != c.o.Player {
-				c.fail(put(w, c.truth, id))
+				c.fail(w.Host().Take(c.truth, id))
 			}
 		}
 	}
@@ -114,14 +114,14 @@ func (c *Client) stepAlone() {
 	for i, x := range c.classes {
 		if x.info.State() {
 			for id := range c.truth.Host().Of(i) {
-				c.fail(put(c.alone, c.truth, id))
+				c.fail(c.alone.Host().Take(c.truth, id))
 			}
 		}
 	}
 	from := c.past.at(c.known)
 	for _, id := range c.wrong {
-		c.fail(put(c.alone, c.truth, id))
-		c.fail(put(from, c.truth, id))
+		c.fail(c.alone.Host().Take(c.truth, id))
+		c.fail(from.Host().Take(c.truth, id))
 	}
 	for t := c.known + 1; t <= c.past.valid; t++ {
 		in := c.past.in(t)
@@ -138,7 +138,7 @@ func (c *Client) stepAlone() {
 		w := c.past.at(t)
 		for _, id := range c.wrong {
 			if c.alone.Host().Image(id) != nil {
-				c.fail(put(w, c.alone, id))
+				c.fail(w.Host().Take(c.alone, id))
 			} else {
 				w.Host().Drop(id)
 			}

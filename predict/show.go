@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"slices"
 	"time"
 
 	"github.com/coeval-dev/coeval/world"
@@ -63,7 +64,11 @@ func (c *Client) interpolate(now time.Duration) {
 			view = told
 		}
 		e, ok := tr.at(x, view, float64(c.o.Extrapolate), x.image)
-		if ok && w.Host().Put(id, e, x.image) != nil {
+		switch {
+		case !ok:
+		case c.truth.Host().Entry(id) == e && slices.Equal(c.truth.Host().Image(id), x.image):
+			c.fail(w.Host().Take(c.truth, id))
+		case w.Host().Put(id, e, x.image) != nil:
 			// an image between two may be none that the game has
 			c.fail(w.Host().Put(id, e, tr.last(c.seen)))
 		}

@@ -47,12 +47,53 @@ func (w Host) Put(id ID, e Entry, image []int32) error {
 	if err != nil {
 		return err
 	}
-	pg, s := t.needPage(t.needBank(id.allocator()), id.Index()>>t.shift), id.Index()&t.mask
-	bit := uint64(1) << s
-	here := pg.live&bit != 0 && pg.slots[s].generation == uint32(id.Generation())
+	pg, s, here := t.place(id)
+	sl := slot{
+		by: e.Origin.By, tick: uint32(e.Origin.Tick), ordinal: e.Origin.Ordinal, owner: e.Owner,
+		generation: uint32(id.Generation())}
+	if here && pg.slots[s] == sl && slices.Equal(t.image(pg, s), image) {
+		pg.changed |= 1 << s
+		return nil // it is that already
+	}
 	if err := t.read(w.World, pg, s, here, image); err != nil {
 		return fmt.Errorf("world: entity %v of class %s: %w", id, t.class.name, err)
 	}
+	t.settle(pg, s, here, sl, t.spare, image)
+	return nil
+}
+
+// Take makes an entity what it is in another world of the game, with all of its fields, or brings
+// it into the world. Between partial worlds it does what Put does with the entity's entry and
+// image, and costs no more than copying it. If it is not in the other world, nothing happens.
+func (w Host) Take(from *World, id ID) error {
+	if w.game != from.game {
+		return errors.New("world: an entity can be taken only from a world of the same game")
+	}
+	of, n := from.find(id)
+	if of == nil || w.World == from {
+		return nil
+	}
+	t, err := w.tableFor(id)
+	if err != nil {
+		return err
+	}
+	source := from.tables[id.Class()]
+	pg, s, here := t.place(id)
+	t.settle(pg, s, here, of.slots[n], source.at(of, n), source.image(of, n))
+	return nil
+}
+
+// place is the slot for an entity, and whether the entity is in it.
+func (t *table) place(id ID) (pg *page, s int, here bool) {
+	pg, s = t.needPage(t.needBank(id.allocator()), id.Index()>>t.shift), id.Index()&t.mask
+	return pg, s, pg.live>>s&1 != 0 && pg.slots[s].generation == uint32(id.Generation())
+}
+
+// settle has an entity in its slot from now on, with the fields at a place in memory. Whatever else
+// is there gives way.
+func (t *table) settle(pg *page, s int, here bool, sl slot, fields unsafe.Pointer,
+	image []int32) {
+	bit := uint64(1) << s
 	if pg.live&bit != 0 && !here {
 		t.free(pg, s)
 	}
@@ -62,20 +103,17 @@ func (w Host) Put(id ID, e Entry, image []int32) error {
 	pg.live |= bit
 	pg.away &^= bit
 	pg.use(s)
-	pg.slots[s] = slot{
-		by: e.Origin.By, tick: uint32(e.Origin.Tick), ordinal: e.Origin.Ordinal, owner: e.Owner,
-		generation: uint32(id.Generation())}
+	pg.slots[s] = sl
 	if t.class.deep {
-		t.class.kind.clone(t.at(pg, s), t.spare)
+		t.class.kind.clone(t.at(pg, s), fields)
 	} else {
-		t.class.kind.move(t.at(pg, s), t.spare, 1)
+		t.class.kind.move(t.at(pg, s), fields, 1)
 		if pg.past != nil {
-			t.class.kind.move(t.pastOf(pg, s), t.spare, 1)
+			t.class.kind.move(t.pastOf(pg, s), fields, 1)
 		}
 	}
 	copy(t.image(pg, s), image)
 	pg.changed |= bit
-	return nil
 }
 
 // tableFor gives the table for an entity with this ID, or says why the world may not have it.

@@ -202,3 +202,57 @@ func TestPredictedSpawnsHaveTheSameName(t *testing.T) {
 		}
 	}
 }
+
+// TestTake: to take an entity from another partial world does what Put with its entry and image
+// does, whatever was in its place before; and both go on alike.
+func TestTake(t *testing.T) {
+	w := newArena(t, Settings{Seed: 1})
+	partial := func() *World { return newArena(t, Settings{Seed: 1, Partial: true}) }
+	source, put, took := partial(), partial(), partial()
+	for range 30 {
+		run(t, w, 2, 3)
+		for c := range arena.classes {
+			for id := range w.Host().Of(c) {
+				if w.Host().Changed(id) || w.Rand().IntN(3) == 0 {
+					e, image := w.Host().Entry(id), w.Host().Image(id)
+					for _, p := range []*World{source, put} {
+						if err := p.Host().Put(id, e, image); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if err := took.Host().Take(source, id); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		if d := Differ(put, took); d != nil {
+			t.Fatalf("tick %d: %v", w.Tick(), d)
+		}
+		for _, p := range []*World{put, took} {
+			if err := p.Host().Step(arena.NewInputs()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d := Differ(put, took); d != nil {
+			t.Fatalf("a tick after %d: %v", w.Tick(), d)
+		}
+	}
+	if put.Hash() != took.Hash() || Count[ship](took) == 0 {
+		t.Error("the hashes are not the same")
+	}
+	if err := took.Host().Take(source, None); err != nil {
+		t.Errorf("what is not there: %v", err)
+	}
+	other := Define("other", Class[ship]())
+	o, err := other.New(Settings{Partial: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id := range source.Entities() {
+		if o.Host().Take(source, id) == nil {
+			t.Error("an entity of another game was taken")
+		}
+		break
+	}
+}
