@@ -204,8 +204,8 @@ func (r *Result) differences(a, b *Cell) (better, worse []string) {
 		}
 		by := annoyance(axis, y.Mean, m.one, a.Players) - annoyance(axis, x.Mean, m.one, a.Players)
 		if math.Abs(by) > 0.05 {
-			list = append(list, gap{fmt.Sprintf("%q (%s against %s %s", axis.Head, round(x.Mean),
-				round(y.Mean), axis.Unit), by})
+			list = append(list, gap{fmt.Sprintf("%q (%s against %s %s", axis.Head, Short(x.Mean),
+				Short(y.Mean), axis.Unit), by})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b gap) int {
@@ -287,7 +287,7 @@ func (r *Result) words(a *Advice) (list []string) {
 			and(by[name]), name, r.about(name)))
 	}
 	for _, n := range a.Networks {
-		text := fmt.Sprintf("On %s %s costs %s.", n.Network, n.Choice, round(n.Ranks[0].Cost))
+		text := fmt.Sprintf("On %s %s costs %s.", n.Network, n.Choice, Short(n.Ranks[0].Cost))
 		for _, w := range n.Why {
 			text += " " + strings.ToUpper(w[:1]) + w[1:] + "."
 		}

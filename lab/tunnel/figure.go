@@ -68,9 +68,9 @@ func (f Figure) Text(a Axis) string {
 		return "–"
 	}
 	half := (f.High - f.Low) / 2
-	text := round(f.Mean)
+	text := Short(f.Mean)
 	if f.N > 1 && half > 0 {
-		text += " ± " + round(half)
+		text += " ± " + Short(half)
 	}
 	if f.Width(a) > Few {
 		text += " (too few)"
@@ -78,8 +78,8 @@ func (f Figure) Text(a Axis) string {
 	return text
 }
 
-// round writes three digits, or whole numbers.
-func round(v float64) string {
+// Short writes three digits, or whole numbers.
+func Short(v float64) string {
 	switch a := math.Abs(v); {
 	case a == 0:
 		return "0"

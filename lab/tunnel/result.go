@@ -163,12 +163,12 @@ func (c *Cell) row() Row {
 		if f.N == 0 {
 			return ""
 		}
-		s := round(f.Mean)
+		s := Short(f.Mean)
 		if f.Width(a) > Few {
 			return s + " few"
 		}
 		if half := (f.High - f.Low) / 2; half > 0 {
-			s += " ±" + round(half)
+			s += " ±" + Short(half)
 		}
 		return s
 	}

@@ -59,7 +59,7 @@ type Options struct {
 // Limits of a full run.
 const (
 	Narrow   = 0.05
-	mostRuns = 64
+	mostRuns = 1024
 	maxSeats = 64
 )
 

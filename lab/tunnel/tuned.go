@@ -168,7 +168,7 @@ func (t *tuner) check(ctx context.Context, r *TuneResult, best *point) error {
 	by, limit := t.goal.beyond(held, runs, false)
 	if by > 0 {
 		c.Beyond = append(c.Beyond, fmt.Sprintf("%s is %s %% above its limit of %s", limit.Axis,
-			round(100*by), round(limit.Most)))
+			Short(100*by), Short(limit.Most)))
 	}
 	if c.Saved.Mean <= 0 && worse <= by {
 		r.Chosen = t.usual.values
@@ -240,8 +240,8 @@ func (r *TuneResult) Settings() *settings.File {
 // Verdict says in a line what was found.
 func (r *TuneResult) Verdict() string {
 	c := &r.Held
-	by := fmt.Sprintf("%s ± %s units", round(math.Abs(c.Saved.Mean)),
-		round((c.Saved.High-c.Saved.Low)/2))
+	by := fmt.Sprintf("%s ± %s units", Short(math.Abs(c.Saved.Mean)),
+		Short((c.Saved.High-c.Saved.Low)/2))
 	switch {
 	case len(r.Best) > 0 && maps.Equal(r.Best, r.Chosen) && c.Saved.Mean == 0:
 		return "the defaults are the best that was found"
@@ -272,9 +272,9 @@ func (r *TuneResult) Report(p *lab.Report) {
 	rows := r.Tried[:min(len(r.Tried), 16)]
 	for i := range rows {
 		x := &rows[i]
-		x.Text = round(x.Saved.Mean)
+		x.Text = Short(x.Saved.Mean)
 		if half := (x.Saved.High - x.Saved.Low) / 2; half > 0 {
-			x.Text += " ±" + round(half)
+			x.Text += " ±" + Short(half)
 		}
 		if x.Refused != "" {
 			x.Text, x.Left = "", x.Refused
@@ -297,8 +297,8 @@ func (r *TuneResult) Report(p *lab.Report) {
 		if x.Saved < 0 {
 			word = "costs"
 		}
-		p.Add("%s: %s, and was %s %s, which %s %s", a.Key, round(x.Best), round(x.Default), a.Unit,
-			word, round(math.Abs(x.Saved)))
+		p.Add("%s: %s, and was %s %s, which %s %s", a.Key, Short(x.Best), Short(x.Default), a.Unit,
+			word, Short(math.Abs(x.Saved)))
 	}
 	for _, b := range c.Beyond {
 		p.Add("%s.", b)
@@ -312,9 +312,9 @@ func (r *TuneResult) Report(p *lab.Report) {
 }
 
 func text(f Figure) string {
-	s := round(f.Mean)
+	s := Short(f.Mean)
 	if half := (f.High - f.Low) / 2; half > 0 {
-		s += " ± " + round(half)
+		s += " ± " + Short(half)
 	}
 	return s
 }

@@ -2,7 +2,6 @@ package tunnel
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -88,31 +87,5 @@ func (i *Incident) Tells() string {
 	if i.What != "" {
 		text += ", " + i.What
 	}
-	return fmt.Sprintf("%s: %s %s, %s at %.3f s", e.Name, round(i.Bad), e.Unit, text, i.At)
-}
-
-// incidentsOf writes the worst incidents of each architecture.
-func incidentsOf(b *strings.Builder, list []Worst) {
-	if len(list) == 0 {
-		return
-	}
-	b.WriteString("\n## The worst incidents\n\nThe worst of each kind in any run, and the command " +
-		"that shows it as a film: what who decides held and what each player saw.\n")
-	last := ""
-	for i := range list {
-		w := &list[i]
-		if w.Arch != last {
-			last = w.Arch
-			fmt.Fprintf(b, "\n%s:\n\n", w.Arch)
-		}
-		fmt.Fprintf(b, "- %s, on %s, seed %d\n  `%s`\n", w.Tells(), w.Network, w.Seed, w.Command)
-	}
-	b.WriteString("\n")
-	var kinds []string
-	for _, k := range incidentKinds {
-		if slices.ContainsFunc(list, func(w Worst) bool { return w.Kind == k.Kind }) {
-			kinds = append(kinds, fmt.Sprintf("%s: %s", k.Name, k.About))
-		}
-	}
-	fmt.Fprintf(b, "How bad: %s.\n", strings.Join(kinds, "; "))
+	return fmt.Sprintf("%s: %s %s, %s at %.3f s", e.Name, Short(i.Bad), e.Unit, text, i.At)
 }

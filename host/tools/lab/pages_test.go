@@ -19,6 +19,7 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/browsertest"
 	"github.com/coeval-dev/coeval/host/tools/internal/toolstest"
 	"github.com/coeval-dev/coeval/lab/tunnel"
+	"github.com/coeval-dev/coeval/lab/tunnel/report"
 )
 
 // crowded is a result in which all architectures are at nearly the same place of every picture.
@@ -73,7 +74,7 @@ const overlapping = `(() => {
 func TestReportPage(t *testing.T) {
 	t.Parallel()
 	r := crowded()
-	text, err := r.HTML(r.Advise(nil), r.Worst("coeval"))
+	text, err := report.HTML(r, r.Advise(nil), r.Worst("coeval"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/coeval-dev/coeval/host"
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/lab/tunnel"
+	"github.com/coeval-dev/coeval/lab/tunnel/report"
 )
 
 const reportLong = `Write what {program} lab run found as a report: which architecture to choose on
@@ -117,9 +118,9 @@ func write(path string, r *tunnel.Result, a *tunnel.Advice, worst []tunnel.Worst
 	var b []byte
 	switch filepath.Ext(path) {
 	case ".md":
-		b = r.Markdown(a, worst)
+		b = report.Markdown(r, a, worst)
 	case ".html":
-		b, err = r.HTML(a, worst)
+		b, err = report.HTML(r, a, worst)
 	default:
 		b, err = json.MarshalIndent(struct {
 			Result *tunnel.Result `json:"result"`
