@@ -205,8 +205,8 @@ func TestAGameOutsideOfTheRepository(t *testing.T) {
 	contains(o.try(0, "lab", "run", "--network", "cable", "--players", "2", "--runs", "2", "--time",
 		"1s", "--warm", "1s", "--dir", "tunnel"), "tanks, map")
 	contains(o.try(0, "lab", "report", "--dir", "tunnel"), "For tanks with 2 players on cable")
-	contains(o.try(0, "lab", "incident", "--architecture", "quake3", "--network", "lte", "--players",
-		"2", "--time", "2s"), "quake3 on lte")
+	contains(o.try(0, "lab", "incident", "--architecture", "quake3", "--network", "lte",
+		"--players", "2", "--time", "2s"), "quake3 on lte")
 	contains(o.try(0, "netsim", "--help"), "measured netsim --listen")
 	if !hosttest.Soak() {
 		return // the rest is tried on a bundled title by the tests of the tools

@@ -285,8 +285,8 @@ func TestInterpolated(t *testing.T) {
 	}
 }
 
-// TestNewest: as QuakeWorld did, things are shown where the newest state has them, and other players
-// where they were half of the time since then later.
+// TestNewest: as QuakeWorld did, things are shown where the newest state has them, and other
+// players where they were half of the time since then later.
 func TestNewest(t *testing.T) {
 	s := newSite(t, yard, 6)
 	g := s.join(netsim.Cable, 1, Options{Style: QuakeWorld}, stand)

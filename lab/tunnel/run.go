@@ -199,8 +199,8 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	return m.result(), nil
 }
 
-// record finds out what players are to do, if that is recorded: in traces, or by having bots play on
-// one machine.
+// record finds out what players are to do, if that is recorded: in traces, or by having bots play
+// on one machine.
 func (o *Options) record() (err error) {
 	ticks := int((o.Warm + o.Time + joinTime) / o.subject.Game.TickLength())
 	switch {

@@ -3,8 +3,8 @@
 //
 //	lab/tunnel ── Result, Advice, Worst ──> report ── HTML, Markdown
 //
-// It stands apart so that a change of what is shown measures nothing anew: what was measured is good
-// as long as the sources that it depends on are the same.
+// It stands apart so that a change of what is shown measures nothing anew: what was measured is
+// good as long as the sources that it depends on are the same.
 package report
 
 import (
