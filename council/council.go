@@ -38,6 +38,9 @@ type Options struct {
 	Keys  Keys
 	// Approve, if set, is asked before this member votes for a decree that another proposes.
 	Approve func(present, next *Decree) bool
+	// Remembers says that this member's votes are written to a disk, each before it is given: see
+	// Vow and Remembered.
+	Remembers bool
 	// Proof is that of the decree which New is given, to pass on. The first of all has none.
 	Proof Link
 	// Seed makes the pauses of members differ. It need not be secret.
@@ -90,6 +93,7 @@ type Council struct {
 	handed []Message
 	news   []Decree
 	stats  Stats
+	memory remembering
 
 	poll
 
@@ -331,6 +335,7 @@ func (c *Council) enter(d Decree, l *Link) {
 	c.decree, c.entered, c.author = d, c.now, false
 	c.past[d.Epoch%keepDecrees] = kept{d.Epoch, Link{d.Append(nil), l.ballot, l.votes}}
 	c.promised, c.accepted, c.value, c.topRound = ballot{}, ballot{}, nil, 0
+	c.memory.waiting = nil
 	c.backed, c.backedValue, c.held, c.outs = claim{}, nil, holding{}, nil
 	c.bid, c.losses, c.retryAt = nil, 0, 0
 	c.wish, c.want = false, nil

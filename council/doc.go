@@ -61,9 +61,11 @@
 //
 // # Memory
 //
-// Nothing is written to a disk. A member that crashed has forgotten what it promised, so it must
-// never come back under the same [member.ID]: it is taken out as silent, and let in under a new
-// one. When a quorum is gone for good, nothing can be decided any more, by design.
+// A member that crashed has forgotten what it promised, so it must never come back under the same
+// [member.ID]: it is taken out as silent, and let in under a new one. When a quorum is gone,
+// nothing can be decided any more by those who are left. With [Options.Remembers] its owner writes
+// each vote to a disk before it is given, so that those who come back know together all that was
+// decided, and can begin anew from there: see membership.Revival.
 //
 // The bytes are specified in docs/protocol.md.
 package council

@@ -202,12 +202,14 @@ func (c *Council) accept(from member.ID, m *message) {
 		c.yield(m.ballot)
 		c.promised, c.accepted, c.value = m.ballot, m.ballot, slices.Clone(m.decree)
 		c.backed, c.backedValue = claim{m.ballot, sum, vote{from, m.sign}}, c.value
+		c.vows()
 	} else if sum != sha256.Sum256(c.value) {
 		c.stats.Unproven++ // a ballot has one decree
 		return
 	}
-	c.send(from, &message{kind: kindAccepted, epoch: m.epoch, ballot: m.ballot,
-		sign: c.signed(stateVote, m.ballot, ballot{}, &sum)})
+	yes := message{kind: kindAccepted, epoch: m.epoch, ballot: m.ballot,
+		sign: c.signed(stateVote, m.ballot, ballot{}, &sum)}
+	c.vote(Message{from, yes.append(nil)})
 }
 
 // mayPropose reports whether a proposal is one that this voter may vote for.
@@ -300,8 +302,10 @@ func (c *Council) onward() {
 	b.phase = accepting
 	b.digest = sha256.Sum256(b.value)
 	b.sign = c.signed(stateProposal, b.ballot, ballot{}, &b.digest)
-	b.votes = []vote{{c.opt.ID, c.signed(stateVote, b.ballot, ballot{}, &b.digest)}}
 	c.accepted, c.value = b.ballot, b.value
+	if c.vows(); c.mayVote() {
+		b.votes = []vote{c.ownVote()}
+	}
 	c.say()
 	c.decideIf()
 }

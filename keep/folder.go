@@ -101,13 +101,16 @@ type Snapshot struct {
 	World *world.World
 	Level game.Level
 	Seats []Seat
+	// Stay is which of the worlds that were in the folder this one goes on with, where there may be
+	// several: a mirror that came into a group anew has another. Zero is for one that is alone.
+	Stay uint64
 }
 
 // Begin begins a chapter. When it returns without an error all of the snapshot is durable and was
 // read back, the next Frame is that of the tick after it, and chapters before the last two are
 // removed. After an error, frames are added to the chapter before, if Err is nil.
 func (f *Folder) Begin(s *Snapshot) error {
-	attached, err := appendStart(nil, &s.Level, s.Seats)
+	attached, err := appendStart(nil, s.Stay, &s.Level, s.Seats)
 	if err != nil {
 		return err
 	}

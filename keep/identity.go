@@ -18,9 +18,10 @@ import (
 // The names of files in a folder.
 const (
 	identityName = "identity"
-	unfinished   = ".new" // ends the names of files that are being written
-	LockName     = "lock" // held by the program that writes here
-	KeyName      = "key"  // opens and seals the tickets of players
+	unfinished   = ".new"  // ends the names of files that are being written
+	LockName     = "lock"  // held by the program that writes here
+	KeyName      = "key"   // opens and seals the tickets of players
+	groupName    = "group" // what a mirror must not forget of its group
 	chapterStart = "chapter-"
 	chapterEnd   = ".trace"
 )
@@ -133,6 +134,30 @@ func Install(d Disk, name string, data []byte) error {
 		return err
 	}
 	return d.Sync()
+}
+
+// mostMemory is how long what a mirror remembers of its group may be.
+const mostMemory = 1 << 20
+
+// Remember writes what a mirror must not forget of its group, which is durable when it returns
+// without an error. It may be called while another goroutine has the folder.
+func Remember(d Disk, memory []byte) error {
+	if err := Install(d, groupName, memory); err != nil {
+		return fmt.Errorf("keep: %s: %w", groupName, err)
+	}
+	return nil
+}
+
+// Remembered is what Remember wrote last, or nil.
+func Remembered(d Disk) ([]byte, error) {
+	b, err := readAll(d, groupName, mostMemory)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("keep: %s: %w", groupName, err)
+	}
+	return b, nil
 }
 
 // writeWhole writes a file and makes it durable.

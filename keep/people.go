@@ -58,6 +58,7 @@ func (m seated) list() (out []Seat) {
 const (
 	attachedStart = 1 // to the world that a chapter begins with: the level and all seats
 	attachedSeats = 2 // to a tick: the seats that have changed in it
+	attachedStay  = 3 // as the first, of a mirror: with its stay before the level
 )
 
 // What of a seat can be kept.
@@ -74,8 +75,13 @@ const (
 )
 
 // appendStart writes what is attached to the beginning of a chapter.
-func appendStart(b []byte, l *game.Level, seats []Seat) ([]byte, error) {
-	b = appendText(append(b, attachedStart), l.Name)
+func appendStart(b []byte, stay uint64, l *game.Level, seats []Seat) ([]byte, error) {
+	if stay == 0 {
+		b = append(b, attachedStart)
+	} else {
+		b = binary.LittleEndian.AppendUint64(append(b, attachedStay), stay)
+	}
+	b = appendText(b, l.Name)
 	b = binary.LittleEndian.AppendUint64(b, l.Seed)
 	b = binary.LittleEndian.AppendUint64(b, l.Secret)
 	b = binary.AppendUvarint(b, uint64(len(l.Data)))
@@ -121,9 +127,14 @@ func appendText(b []byte, s string) []byte {
 }
 
 // parseStart reads what appendStart wrote.
-func parseStart(data []byte) (l game.Level, seats []Seat, err error) {
+func parseStart(data []byte) (stay uint64, l game.Level, seats []Seat, err error) {
 	p := parser{data: data}
-	p.kind(attachedStart)
+	if len(data) > 0 && data[0] == attachedStay {
+		p.kind(attachedStay)
+		stay = p.fixed()
+	} else {
+		p.kind(attachedStart)
+	}
 	l.Name = string(p.bytes(maxName))
 	l.Seed, l.Secret = p.fixed(), p.fixed()
 	if level := p.bytes(uint64(len(data))); len(level) > 0 {
@@ -133,7 +144,10 @@ func parseStart(data []byte) (l game.Level, seats []Seat, err error) {
 	if err = p.end(); err == nil {
 		err = l.Check()
 	}
-	return l, seats, err
+	if err == nil && stay == 0 && data[0] == attachedStay {
+		err = errors.New("a stay without a number")
+	}
+	return stay, l, seats, err
 }
 
 // parseChanges reads what appendChanges wrote.

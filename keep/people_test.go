@@ -14,7 +14,7 @@ func FuzzAttached(f *testing.F) {
 		{Client: 7, Player: 1, Name: "ada", Inside: true}, {Player: 2, Empty: true},
 		{Client: 1 << 63, Player: 65535, UserData: []byte{1, 2}},
 	}
-	start, err := appendStart(nil, &game.Level{Name: "x", Seed: 1, Data: []byte("map")}, seats)
+	start, err := appendStart(nil, 0, &game.Level{Name: "x", Seed: 1, Data: []byte("map")}, seats)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -30,8 +30,8 @@ func FuzzAttached(f *testing.F) {
 	f.Add(changes)
 	f.Add(changes[:5])
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if l, seats, err := parseStart(data); err == nil {
-			again, err := appendStart(nil, &l, seats)
+		if stay, l, seats, err := parseStart(data); err == nil {
+			again, err := appendStart(nil, stay, &l, seats)
 			if err != nil || len(again) > len(data) {
 				t.Errorf("%d bytes are written as %d, %v", len(data), len(again), err)
 			}

@@ -29,14 +29,25 @@ type Kept struct {
 // Recover computes the game that was kept, up to the last frame that is whole, or gives nil if
 // there is none yet. If the newest chapter cannot be used it is the one before. An error is one of
 // the disk, or that no chapter can be used. Nothing is changed.
-func (f *Folder) Recover() (*Kept, error) {
+func (f *Folder) Recover() (*Kept, error) { return f.recoverOf(0) }
+
+// RecoverStay is Recover for a world of which it is known which it must be: chapters of others are
+// passed over.
+func (f *Folder) RecoverStay(stay uint64) (*Kept, error) { return f.recoverOf(stay) }
+
+func (f *Folder) recoverOf(stay uint64) (*Kept, error) {
 	list, err := f.chapters()
 	if err != nil {
 		return nil, err
 	}
 	var problems []error
+	passed := 0
 	for _, n := range slices.Backward(list) {
-		k, err := f.recover(chapterName(n))
+		k, err := f.recover(chapterName(n), stay)
+		if errors.Is(err, errOtherStay) {
+			passed++
+			continue
+		}
 		if err == nil {
 			k.Problems = append(problems, k.Problems...)
 			f.good = []uint64{n}
@@ -47,7 +58,7 @@ func (f *Folder) Recover() (*Kept, error) {
 		}
 		problems = append(problems, err)
 	}
-	if len(list) == 0 {
+	if len(list) == passed {
 		return nil, nil
 	}
 	return nil, fmt.Errorf("keep: none of the %d chapters can be used; put a copy of the folder "+
@@ -79,7 +90,12 @@ var ErrDiffers = errors.New("this program computes something else than was kept"
 
 // recover computes what one chapter holds. Where the program computes something else than was
 // played, it stops at the last tick that is known to be the same.
-func (f *Folder) recover(name string) (*Kept, error) {
+func (f *Folder) recover(name string, stay uint64) (*Kept, error) {
+	if stay != 0 {
+		if err := f.isOf(name, stay); err != nil {
+			return nil, err
+		}
+	}
 	k, err := f.replay(name, 0, false)
 	var wrong *ChapterError
 	if !errors.As(err, &wrong) || !errors.Is(err, ErrDiffers) {
@@ -90,6 +106,22 @@ func (f *Folder) recover(name string) (*Kept, error) {
 	}
 	k.Problems = append(k.Problems, wrong)
 	return k, nil
+}
+
+// errOtherStay is that a chapter is of another world than is looked for.
+var errOtherStay = errors.New("of another stay")
+
+// isOf says whether a chapter is of a stay.
+func (f *Folder) isOf(name string, stay uint64) error {
+	c, err := f.open(name)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	if c.stay != stay {
+		return errOtherStay
+	}
+	return nil
 }
 
 // replay computes a chapter, to its end or a tick.
@@ -123,7 +155,7 @@ func (f *Folder) replay(name string, until world.Tick, bounded bool) (*Kept, err
 	if c.fault != nil {
 		return nil, &ChapterError{name, good, c.fault}
 	}
-	k.Snapshot = Snapshot{World: c.world, Level: c.level, Seats: c.seats.list()}
+	k.Snapshot = Snapshot{World: c.world, Level: c.level, Seats: c.seats.list(), Stay: c.stay}
 	return k, nil
 }
 
@@ -134,6 +166,7 @@ type chapter struct {
 	world  *world.World
 	in     *world.Inputs
 	level  game.Level
+	stay   uint64
 	seats  seated
 	fault  error // of the game, which ends it
 }
@@ -187,7 +220,7 @@ func (c *chapter) begin(g *world.Game) (err error) {
 		return err
 	}
 	var seats []Seat
-	if c.level, seats, err = parseStart(rec.Attached); err != nil {
+	if c.stay, c.level, seats, err = parseStart(rec.Attached); err != nil {
 		return fmt.Errorf("its level: %w", err)
 	}
 	c.seats.change(seats)

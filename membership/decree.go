@@ -12,13 +12,17 @@ import (
 
 // found makes the group, with this mirror as its only member.
 func (m *Membership) found() {
-	m.charter = charter{nextID: 1}
+	was := m.opt.Anew
+	m.charter = charter{nextID: max(was.ID, 1)}
 	r := &m.charter.roster
-	r.Group, r.Proof, r.Epoch = m.random.Uint64(), m.opt.Proof, 1
+	r.Group, r.Proof, r.Epoch = m.random.Uint64(), m.opt.Proof, max(was.Epoch, 1)
+	if was.Group != 0 {
+		r.Group = was.Group
+	}
 	m.random.Read(r.Key[:])
 	id := m.charter.takeID()
 	m.charter.add(crimp.Member{ID: id, Card: m.opt.Card}, false)
-	d := council.Decree{Epoch: 1, Leader: id, Voters: []member.ID{id}, Body: m.charter.append(nil)}
+	d := council.Decree{Epoch: r.Epoch, Leader: id, Voters: []member.ID{id}, Body: m.charter.append(nil)}
 	if err := m.enter(id, d, council.Link{}); err != nil {
 		// A roster of one that is made here cannot be wrong, unless the options are.
 		m.end(crimp.Denied, crimp.ReasonMismatch, err.Error())
@@ -46,7 +50,7 @@ func (m *Membership) enter(id member.ID, d council.Decree, proof council.Link) e
 	keys := &keys{identity: m.opt.Identity, group: ch.roster.Group}
 	c, err := council.New(m.now, council.Options{
 		ID: id, Owner: &owner{m}, Keys: keys, Approve: keys.approve, Proof: proof,
-		Seed: m.random.Uint64(), Silence: m.opt.Silence}, d)
+		Seed: m.random.Uint64(), Silence: m.opt.Silence, Remembers: m.opt.Remember != nil}, d)
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,9 @@ type Membership struct {
 	proofs   proofs
 	talk     []byte
 	inParts  []*inParts
+
+	memorized memorized
+	vows      []vow
 }
 
 // Refusals counts what other members said and this one did not believe, beside what the council
@@ -278,6 +281,7 @@ func (m *Membership) Step(now time.Duration, g *crimp.Group) {
 	m.ask()
 	m.learn() // what took no other's vote
 	m.mind()
+	m.remember()
 	for _, out := range m.council.Outgoing() {
 		m.say(out.To, out.Data)
 	}

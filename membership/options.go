@@ -10,6 +10,7 @@ import (
 
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/member"
 )
 
 // Options are for New. Those of crimp must be the ones that the node is made with.
@@ -29,6 +30,13 @@ type Options struct {
 	// time at most, and they name the überserver.
 	Found bool
 	Ask   []netip.AddrPort
+	// Anew, with Found, has the group be that of before a crash, as a Revival has decided. The zero
+	// value begins a new one.
+	Anew Anew
+	// Remember, if set, is given what this member must not forget, when that changes. It begins to
+	// write it to a disk, and returns a number that grows; votes wait until Remembered is told that
+	// number. What it is given is its own.
+	Remember func(*Memory) uint64
 	// Patience is how long to ask before giving up with Denied. Zero means for ever.
 	Patience time.Duration
 	// About is what this mirror runs. All must run the same.
@@ -51,6 +59,13 @@ type Options struct {
 	// Admit, if set, is asked by an überserver about each candidate. An error turns it away,
 	// and is told to it.
 	Admit func(Candidate) error
+}
+
+// Anew is how a group that has crashed begins again.
+type Anew struct {
+	Group uint64
+	Epoch uint32
+	ID    member.ID
 }
 
 // Candidate is who wants to join.

@@ -22,6 +22,7 @@ type group struct {
 	node    *crimp.Node
 	council *membership.Membership
 	tries   uint32
+	anew    membership.Anew         // how the group begins again here, after a crash
 	met     []netip.AddrPort        // where mirrors were
 	wanting []member.ID             // who waits for the world
 	ways    map[member.ID]member.ID // over whom each is reached, as was told
@@ -51,17 +52,16 @@ func (m *Mirror) join() error {
 	if err != nil {
 		return err
 	}
-	ask := slices.Clone(m.opt.Ask)
-	for _, a := range g.met {
-		if a.IsValid() && a != m.opt.Address && !slices.Contains(ask, a) {
-			ask = append(ask, a)
-		}
+	m.keeping.stay, m.keeping.begun = m.newStay(), false
+	var remember func(*membership.Memory) uint64
+	if m.keeps() {
+		remember = m.rememberStay
 	}
 	g.council, err = membership.New(membership.Options{
 		Options: o, Card: crimp.Card{Addr: m.opt.Address, Site: site(m.opt.Multicast)},
 		Protocol: token.ProtocolID("mirrors of " + m.game.Name()), Keys: m.opt.Keys,
 		Wall: m.opt.Wall, Silence: Silence(m.opt.History),
-		Found: m.founds(), Ask: ask, Patience: m.opt.Patience, MaxMembers: m.opt.MaxMirrors,
+		Found: m.founds(), Anew: g.anew, Remember: remember, Ask: m.whom(), Patience: m.opt.Patience, MaxMembers: m.opt.MaxMirrors,
 		About: about, Sign: g.signs,
 	})
 	if err != nil {
@@ -69,6 +69,24 @@ func (m *Mirror) join() error {
 	}
 	g.node, err = crimp.NewNode(o, g.council)
 	return err
+}
+
+// whom lists the mirrors to ask.
+func (m *Mirror) whom() []netip.AddrPort {
+	ask := slices.Clone(m.opt.Ask)
+	more := slices.Clone(m.group.met)
+	if r := m.keeping.revival; r != nil {
+		more = append(more, r.Doors()...)
+	}
+	for _, a := range more {
+		if a.IsValid() && a != m.opt.Address && !slices.Contains(ask, a) {
+			ask = append(ask, a)
+		}
+	}
+	if len(ask) == 0 && m.keeping.revival != nil {
+		ask = append(ask, m.opt.Address) // nobody else ever was there; it has nothing to say
+	}
+	return ask
 }
 
 // site is a number for those who have one address of multicast. That they hear each other is not
@@ -87,7 +105,9 @@ const digestEvery = 250 * time.Millisecond
 
 // founds says whether this mirror begins a game. One that founded a game and lost it asks the
 // others.
-func (m *Mirror) founds() bool { return m.opt.Found && m.group.tries == 1 }
+func (m *Mirror) founds() bool {
+	return m.opt.Found && m.group.tries == 1 || m.group.anew.ID != 0
+}
 
 // receive takes in what has come.
 func (m *Mirror) receive() error {
@@ -98,7 +118,7 @@ func (m *Mirror) receive() error {
 			return fmt.Errorf("mirror: the way to other mirrors has ended: %w", err)
 		}
 		if n > 0 {
-			g.node.Receive(m.clock.steady, g.batch[:n])
+			g.node.Receive(m.clock.steady, m.hearReturning(g.batch[:n]))
 			if err := m.events(); err != nil {
 				return err
 			}
@@ -117,6 +137,9 @@ const mostBatches = 64
 func (m *Mirror) flush() error {
 	g := &m.group
 	g.out = g.node.Flush(m.clock.steady, g.out[:0])
+	if r := m.keeping.revival; r != nil {
+		g.out = r.Flush(g.out)
+	}
 	for done := 0; done < len(g.out); {
 		n, err := m.opt.Link.Send(g.out[done:])
 		if done += n; err == nil {

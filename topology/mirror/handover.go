@@ -156,10 +156,9 @@ func (m *Mirror) takeOver(b []byte) error {
 	if err != nil {
 		return err
 	}
-	old, l := &m.show.level, &h.level
-	if m.show.server != nil &&
-		(l.Name != old.Name || l.Seed != old.Seed || l.Hash() != old.Hash()) {
-		return errors.New("mirror: the others play another level now; start this mirror anew")
+	l := &h.level
+	if err := m.sameLevel(l); err != nil {
+		return err
 	}
 	l.Data = slices.Clone(l.Data)
 	m.show.level = *l
@@ -185,6 +184,7 @@ func (m *Mirror) takeOver(b []byte) error {
 		m.command(m.peers.of(c.Origin), c)
 	}
 	m.life.to(waiting)
+	m.keeping.err = m.keepWorld(m.line.Settled())
 	return nil
 }
 

@@ -46,7 +46,7 @@ func (in *ingress) closed(holds world.Tick) world.Tick {
 
 // add puts an item last among those to be sent, and numbers it.
 func (in *ingress) add(it item) *item {
-	it.image = keep(&in.images, it.image)
+	it.image = keepImage(&in.images, it.image)
 	if it.stamped() {
 		in.stamped++
 	}

@@ -192,6 +192,7 @@ func (m *Mirror) renew() error {
 	if l.broken() && now >= l.rejoinBy {
 		l.to(joining)
 		m.reset()
+		m.outOfGroup()
 		return m.join()
 	}
 	return nil

@@ -34,6 +34,7 @@ type Mirror struct {
 	exact     exactForm          // and about that in the paper's own form
 	undecided []timeline.Command // it is not known whether they count, or there is no room yet
 	settle    settling           // what may be settled, and whether it is the same everywhere
+	keeping   keeping            // what is kept on disk
 
 	stats Stats
 	calls drive.Calls
@@ -53,10 +54,15 @@ func New(o Options) (*Mirror, error) {
 	m := &Mirror{opt: o, game: g, codec: newCodec(g), born: time.Now()}
 	m.group.batch = make([]link.Datagram, 64)
 	m.reset()
+	back, err := m.recall()
+	if err != nil {
+		return nil, err
+	}
+	m.opt.Found = m.opt.Found && !back
 	if err := m.join(); err != nil {
 		return nil, err
 	}
-	if o.Found {
+	if m.opt.Found {
 		if err := m.found(); err != nil {
 			return nil, err
 		}
@@ -75,9 +81,14 @@ func (m *Mirror) reset() {
 	m.show.stale = true
 }
 
-// found begins a game.
+// founder is the number of the mirror that founds a game.
+const founder member.ID = 1
+
+// found begins a game, or goes on with one that was kept.
 func (m *Mirror) found() error {
-	const founder member.ID = 1
+	if k := m.keeping.kept; k != nil {
+		return m.goOnWith(&k.Snapshot)
+	}
 	m.show.level = m.opt.Server.Level
 	m.roll.self, m.roll.uber = founder, founder
 	if err := m.openServer(); err != nil {
@@ -85,7 +96,7 @@ func (m *Mirror) found() error {
 	}
 	m.clock.set(0)
 	m.in.started = true
-	return nil
+	return m.keepWorld(m.line.Settled())
 }
 
 // ticks is how many ticks a duration has, at least one.
@@ -132,6 +143,9 @@ func (m *Mirror) poll(now time.Duration) error {
 	if err := m.events(); err != nil {
 		return err
 	}
+	if err := m.comeBack(); err != nil {
+		return m.end(err)
+	}
 	m.watchLines()
 	m.relieve()
 	if m.goesOn() {
@@ -139,6 +153,7 @@ func (m *Mirror) poll(now time.Duration) error {
 		m.resume()
 		m.rule()
 		m.remind()
+		m.tellKept()
 		m.takeWaiting()
 		m.allow()
 	}
@@ -168,5 +183,8 @@ func (m *Mirror) poll(now time.Duration) error {
 // Deadline is when Poll is due next.
 func (m *Mirror) Deadline() time.Duration {
 	d := min(m.game.TickLength()/4, m.group.node.Deadline()-m.clock.steady)
+	if r := m.keeping.revival; r != nil {
+		d = min(d, r.Deadline()-m.clock.steady)
+	}
 	return m.clock.last + max(d, 0)
 }

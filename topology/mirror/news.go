@@ -51,6 +51,9 @@ const (
 	Relieved    // it sends as often as it should again
 	// packets of a mirror that is gone do not count, and were taken back; Text says which
 	Withdrawn
+	// this mirror came back after a crash, and waits; Text says for whom
+	Returning
+	Revived // most had died, and this mirror begins the game again with what was kept up to Tick
 )
 
 var newsNames = [...]string{
@@ -59,7 +62,7 @@ var newsNames = [...]string{
 	"settled worlds differ", "clock jumped", "refused", "player moved", "ended", "line down",
 	"line up", "told different things", "signed something else", "keeps its world",
 	"multicast passes", "multicast does not pass", "lines congested", "lines relieved",
-	"packets taken back"}
+	"packets taken back", "coming back", "begins the game again"}
 
 func (k NewsKind) String() string {
 	if int(k) < len(newsNames) {

@@ -93,6 +93,18 @@ type Options struct {
 	// MaxMirrors bounds the group. Default: 16.
 	MaxMirrors int
 
+	// Keeper, if set, keeps the game on a disk. A mirror whose disk has a game does not found one,
+	// whatever Found says: it joins the others if they play, and if most of them died as well,
+	// those that come back go on together with the latest world that they kept.
+	Keeper Keeper
+	// FoundAnew has this mirror go on alone with what its disk has, as a new group. What the others'
+	// disks have beyond it is lost; and if others can still go on with the old group there are two
+	// games. It is for when too few come back.
+	FoundAnew bool
+	// ReviveAfter is how long mirrors that come back wait for those that lack, once they are
+	// enough to go on. Default: 5 s, and at least twice Silence.
+	ReviveAfter time.Duration
+
 	// Settled, if set, is called with each settled world, tick after tick, and with what went in:
 	// for recording.
 	Settled func(w *world.World, in *world.Inputs)
@@ -156,7 +168,9 @@ func (o *Options) fill() error {
 		return errors.New(
 			"mirror: no key by which mirrors know each other; give all of them the same " +
 				"Options.Keys")
-	case !o.Found && len(o.Ask) == 0:
+	case o.FoundAnew && (o.Keeper == nil || o.Keeper.Kept() == nil):
+		return errors.New("mirror: there is no game that was kept here to found anew")
+	case !o.Found && len(o.Ask) == 0 && (o.Keeper == nil || o.Keeper.Memory() == nil):
 		return errors.New(
 			"mirror: nobody to ask; name a mirror in Options.Ask, or begin a game with " +
 				"Options.Found")
@@ -192,6 +206,8 @@ func (o *Options) fill() error {
 	if o.History < 200*time.Millisecond || o.History > time.Minute {
 		return fmt.Errorf("mirror: a history of %v, want 200 ms to a minute", o.History)
 	}
+	o.Found = o.Found || o.FoundAnew
+	o.ReviveAfter = max(cmp.Or(o.ReviveAfter, 5*time.Second), 2*Silence(o.History))
 	o.HashEvery = cmp.Or(o.HashEvery, 16)
 	o.MaxMirrors = cmp.Or(o.MaxMirrors, 16)
 	o.Name = cmp.Or(o.Name, o.Address.String())

@@ -59,6 +59,7 @@ const (
 	itemPart                        // the first bytes of a ruling or telling that follows
 	itemResign                      // a former überserver decides nothing more
 	itemEvent                       // what strictly happened, as the überserver says
+	itemKept                        // up to which tick the sender's disk has the game
 	itemKinds
 )
 
@@ -74,7 +75,7 @@ const (
 type item struct {
 	kind   itemKind
 	player world.Player // give, release, assign, chat
-	// give, assign, start, tell, resign: always later than the packet's promise
+	// give, assign, start, tell, resign: always later than the packet's promise. kept: any
 	tick   world.Tick
 	image  []int32     // give
 	sight  world.Sight // give: what the player was shown, if that is said
@@ -82,9 +83,10 @@ type item struct {
 	told   world.Told  // tell
 	client uint64      // claim, release, assign, deny
 	member member.ID   // assign, deny, start: to whom
-	// assign, start: the roster under which the sender is überserver; resign: of the next
+	// assign, start: the roster under which the sender is überserver; resign: of the next; kept:
+	// the one that the sender knows
 	epoch uint32
-	what  byte           // assign
+	what  byte           // assign, kept
 	load  uint32         // where: how many play there
 	addr  netip.AddrPort // where: for clients
 	peer  netip.AddrPort // where: for mirrors
@@ -224,6 +226,11 @@ func (k *codec) item(c *bits.Cursor, promise world.Tick, it *item) {
 		atMost(c, &it.player, math.MaxUint16)
 		text(c, &it.name, maxName)
 		text(c, &it.text, maxText)
+	case itemKept:
+		c.U32(&it.epoch)
+		c.U8(&it.what)
+		c.Check(it.what == keptNothing || it.what == keptUpTo)
+		tick(c, &it.tick)
 	case itemRuling:
 		blob(c, &it.data, math.MaxInt)
 	case itemEvent:
@@ -272,7 +279,7 @@ func (k *codec) parse(data []byte) *packet {
 			seq++
 		}
 		it.seq = seq
-		it.image = keep(&p.images, it.image)
+		it.image = keepImage(&p.images, it.image)
 		p.items = append(p.items, it)
 	}
 	if !c.OK() {
@@ -281,8 +288,8 @@ func (k *codec) parse(data []byte) *packet {
 	return p
 }
 
-// keep gives a copy of an image that stands in a buffer.
-func keep(buf *[]int32, image []int32) []int32 {
+// keepImage gives a copy of an image that stands in a buffer.
+func keepImage(buf *[]int32, image []int32) []int32 {
 	n := len(*buf)
 	*buf = append(*buf, image...)
 	return (*buf)[n:len(*buf):len(*buf)]

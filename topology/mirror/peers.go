@@ -48,6 +48,7 @@ type peer struct {
 	server  wire.Server    // where clients find it
 	parts   []byte         // of what it is about to tell
 	taking  bool           // its packets are being taken in order
+	kept    keptSaid       // what it says of its disk
 }
 
 func newPeer(id member.ID) *peer {

@@ -192,6 +192,8 @@ func (m *Mirror) item(from member.ID, it *item) {
 		}
 	case itemResign:
 		m.resigned(from, it)
+	case itemKept:
+		m.hearKept(from, it)
 	case itemWhere:
 		if p := m.peers.of(from); p != nil {
 			p.server = wire.Server{Addr: it.addr, Name: it.name, Load: uint8(min(it.load, 255))}

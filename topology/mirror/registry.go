@@ -23,6 +23,7 @@ type registry struct {
 	overlap world.Tick
 	players map[world.Player]*holding
 	clients map[uint64]*holding
+	version uint64 // it grows when anything changes
 }
 
 // A holding is one player, with all who spoke for it.
@@ -42,7 +43,8 @@ type term struct {
 
 func newRegistry(overlap world.Tick) *registry {
 	return &registry{
-		overlap: overlap, players: map[world.Player]*holding{}, clients: map[uint64]*holding{}}
+		overlap: overlap, players: map[world.Player]*holding{}, clients: map[uint64]*holding{},
+		version: 1}
 }
 
 // owner is who speaks for the player now.
@@ -76,6 +78,7 @@ func (r *registry) apply(it *item) bool {
 		h.left = it.tick
 		delete(r.clients, h.client)
 	}
+	r.version++
 	return true
 }
 
@@ -99,6 +102,7 @@ func (r *registry) prune(settled world.Tick) {
 	for p, h := range r.players {
 		if h.left != 0 && h.left+r.overlap < settled {
 			delete(r.players, p)
+			r.version++
 			continue
 		}
 		for len(h.terms) > 1 && h.terms[1].from+r.overlap < settled {

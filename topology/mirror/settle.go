@@ -194,6 +194,7 @@ func (m *Mirror) settled(w *world.World, in *world.Inputs) {
 	if w.Tick()%m.settle.every == 0 {
 		m.compare(w.Tick(), m.roll.self, w.Hash())
 	}
+	m.keepTick(w, in)
 	if m.opt.Settled != nil {
 		m.opt.Settled(w, in)
 	}

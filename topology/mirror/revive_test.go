@@ -1,0 +1,350 @@
+package mirror
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/keep"
+	"github.com/coeval-dev/coeval/keep/keeptest"
+	"github.com/coeval-dev/coeval/membership"
+	"github.com/coeval-dev/coeval/netsim"
+	"github.com/coeval-dev/coeval/topology/server"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A diskKeeper keeps a mirror's game on a simulated disk. Frames are flushed now and then, and what
+// must not be forgotten takes the disk a moment to write.
+type diskKeeper struct {
+	s      *machine
+	disk   *keeptest.Disk
+	folder *keep.Folder
+	kept   *keep.Kept
+	memory []byte
+	stay   uint64
+	begun  bool
+
+	asked, known uint64
+	off          bool
+}
+
+// openKeeper opens a machine's disk as a program does that has just been started.
+func openKeeper(s *machine, disk *keeptest.Disk) (*diskKeeper, error) {
+	k := &diskKeeper{s: s, disk: disk}
+	var err error
+	if k.folder, err = keep.Open(disk, s.o.Server.Title.Game, keep.Options{}); err != nil {
+		return nil, err
+	}
+	if k.memory, err = keep.Remembered(disk); err != nil || k.memory == nil {
+		return k, err
+	}
+	m, err := membership.ReadMemory(k.memory)
+	if err != nil {
+		return nil, err
+	}
+	k.kept, err = k.folder.RecoverStay(m.Stay)
+	return k, err
+}
+
+func (k *diskKeeper) Memory() []byte   { return k.memory }
+func (k *diskKeeper) Kept() *keep.Kept { return k.kept }
+
+func (k *diskKeeper) Begin(stay uint64, w *world.World, l game.Level, seats []keep.Seat) error {
+	if k.begun && stay != k.stay {
+		k.folder.Abandon()
+	}
+	k.begun = true
+	err := k.folder.Begin(&keep.Snapshot{World: w, Level: l, Seats: seats, Stay: stay})
+	if err == nil {
+		k.stay = stay
+	}
+	return err
+}
+
+func (k *diskKeeper) Tick(w *world.World, in *world.Inputs, seats []keep.Seat) {
+	r := k.s.net.Rand()
+	if k.folder.Err() == nil {
+		_ = k.folder.Frame(&keep.Frame{Tick: w.Tick(), Inputs: in, Hash: w.Hash(), Hashed: true,
+			Seats: slices.Concat(vacated(seats), seats)})
+		_ = k.folder.Write()
+	}
+	switch {
+	case r.Chance(0.01) || k.folder.Err() != nil && r.Chance(0.1):
+		_ = k.Begin(k.stay, w, k.s.mirror.show.level, seats)
+	case k.folder.Err() == nil && r.Chance(0.2):
+		_ = k.folder.Sync()
+	}
+}
+
+// vacated says of all places that nobody sits there, before it is said who does.
+func vacated(seats []keep.Seat) (out []keep.Seat) {
+	for p := range world.Player(8) {
+		if !slices.ContainsFunc(seats, func(s keep.Seat) bool { return s.Player == p+1 }) {
+			out = append(out, keep.Seat{Player: p + 1, Empty: true})
+		}
+	}
+	return out
+}
+
+func (k *diskKeeper) Durable(stay uint64) world.Tick {
+	if stay != k.stay {
+		return 0
+	}
+	return k.folder.Durable()
+}
+
+func (k *diskKeeper) Remember(memory []byte) uint64 {
+	k.asked++
+	n := k.asked
+	k.s.net.After(time.Duration(1+k.s.net.Rand().IntN(20))*time.Millisecond, func() {
+		if !k.off && n > k.known && keep.Remember(k.disk, memory) == nil {
+			k.known = n
+		}
+	})
+	return n
+}
+
+func (k *diskKeeper) Remembered() uint64 { return k.known }
+
+// A survivor is a fleet whose mirrors keep the game, with what they have said to be safe.
+type survivor struct {
+	*fleet
+	keepers map[*machine]*diskKeeper
+	safe    world.Tick
+	lies    float64
+	revived []world.Tick
+}
+
+// survivors makes a fleet of mirrors that keep.
+func survivors(n *netsim.Net, mirrors int, lies float64) *survivor {
+	o := Options{HashEvery: 4}
+	o.Server.Title = tallies
+	o.Server.Level = server.Level{Name: "one", Seed: n.Seed()}
+	v := &survivor{fleet: newFleet(n, o), keepers: map[*machine]*diskKeeper{}, lies: lies}
+	for i := range mirrors {
+		s := &machine{fleet: v.fleet, name: string(rune('a' + i)),
+			between: n.Endpoint("m" + strconv.Itoa(i)), public: n.Endpoint("s" + strconv.Itoa(i))}
+		for _, other := range v.machines {
+			n.Connect(s.between, other.between, line)
+		}
+		v.machines = append(v.machines, s)
+		v.bringUp(s, keeptest.New(n.Seed()<<8+uint64(i)))
+		n.Run(50 * time.Millisecond)
+		n.Every(150*time.Millisecond, func() { s.pushes(uint64(i + 1)) })
+	}
+	n.Every(20*time.Millisecond, v.look)
+	v.until(15*time.Second, "all serve", v.whole)
+	return v
+}
+
+// bringUp starts a machine with a disk.
+func (v *survivor) bringUp(s *machine, disk *keeptest.Disk) {
+	disk.Faults.Lie = v.lies
+	k, err := openKeeper(s, disk)
+	if err != nil {
+		v.fail("%s: its disk: %v", s.name, err)
+		return
+	}
+	v.keepers[s] = k
+	s.change = func(o *Options) {
+		o.Keeper = k
+		news := o.News
+		o.News = func(n News) {
+			if n.Kind == Revived {
+				v.judgeRevival(s, n.Tick)
+			}
+			news(n)
+		}
+	}
+	s.news = nil
+	s.start()
+}
+
+// crash turns a machine off. Its disk is as the crash leaves it.
+func (v *survivor) crash(s *machine) *keeptest.Disk {
+	s.kill()
+	v.keepers[s].off = true
+	return v.keepers[s].disk.Crash(uint64(v.net.Rand().IntN(1 << 30)))
+}
+
+// look notes what mirrors say to be safe.
+func (v *survivor) look() {
+	for _, s := range v.alive() {
+		v.safe = max(v.safe, s.mirror.Safe())
+	}
+}
+
+// judgeRevival looks at a game that begins again.
+func (v *survivor) judgeRevival(s *machine, t world.Tick) {
+	v.revived = append(v.revived, t)
+	if t < v.safe && v.lies == 0 {
+		v.fail("%s begins again at tick %d, and %d was safe", s.name, t, v.safe)
+	}
+	w := v.keepers[s].kept.World
+	if h, ok := v.hashes[t]; ok && h != w.Hash() {
+		v.fail("%s begins again at tick %d with another world than was settled", s.name, t)
+	}
+	for _, other := range v.alive() {
+		if other != s && other.mirror.leads() {
+			v.fail("%s begins again, and %s leads", s.name, other.name)
+		}
+	}
+	maps.DeleteFunc(v.hashes, func(u world.Tick, _ uint64) bool { return u > t })
+	v.safe = min(v.safe, t)
+	for _, other := range v.machines {
+		other.settled = 0
+	}
+}
+
+// TestAllDie: all mirrors die at one moment and come back as the same game.
+func TestAllDie(t *testing.T) {
+	n := netsim.New(netsim.Options{Seed: 1})
+	v := survivors(n, 3, 0)
+	defer v.close()
+	n.Run(4 * time.Second)
+	if v.safe == 0 {
+		t.Fatal("nothing is safe after four seconds")
+	}
+	players := map[uint64]world.Player{}
+	for c, h := range v.machines[0].mirror.roll.registry.clients {
+		players[c] = h.player
+	}
+	if len(players) != 3 {
+		t.Fatalf("%d players, want 3", len(players))
+	}
+	var disks []*keeptest.Disk
+	for _, s := range v.machines {
+		disks = append(disks, v.crash(s))
+	}
+	safe, before := v.safe, maps.Clone(v.hashes)
+	n.Run(time.Second)
+	for i, s := range v.machines {
+		v.bringUp(s, disks[i])
+	}
+	v.until(20*time.Second, "all serve again", v.whole)
+	v.settles(10 * time.Second)
+	if v.err != nil {
+		t.Fatal(v.err)
+	}
+	if len(v.revived) != 1 || v.revived[0] < safe {
+		t.Fatalf("begun again at %v, and %d was safe", v.revived, safe)
+	}
+	if h, ok := before[v.revived[0]]; !ok || h != v.hashes[v.revived[0]] {
+		t.Errorf("tick %d was settled otherwise", v.revived[0])
+	}
+	for _, s := range v.machines {
+		for c, p := range players {
+			if h := s.mirror.roll.registry.clients[c]; h == nil || h.player != p {
+				t.Errorf("%s: client %d is %+v, and was player %d", s.name, c, h, p)
+			}
+		}
+	}
+}
+
+// calamity plays one case by its seed: mirrors die at random moments, many at once or all; disks
+// are as the crash left them, or older; some come back late, over lines of which some are cut.
+func calamity(seed uint64, lies float64) (revivals int, err error) {
+	n := netsim.New(netsim.Options{Seed: seed})
+	r := n.Rand()
+	v := survivors(n, 2+r.IntN(4), lies)
+	defer v.close()
+	for round := range 2 + r.IntN(2) {
+		n.Run(time.Duration(r.IntN(5000)) * time.Millisecond)
+		v.disaster(round)
+		if v.err != nil {
+			return len(v.revived), fmt.Errorf("round %d: %w", round, v.err)
+		}
+	}
+	return len(v.revived), v.err
+}
+
+// shuffled are the numbers below one, in any order.
+func shuffled(r *netsim.Rand, count int) []int {
+	list := make([]int, count)
+	for i := range list {
+		j := r.IntN(i + 1)
+		list[i], list[j] = list[j], i
+	}
+	return list
+}
+
+// disaster has some or all machines die, and come back.
+func (v *survivor) disaster(round int) {
+	r, count := v.net.Rand(), len(v.machines)
+	die := 1 + r.IntN(count)
+	if r.Chance(0.6) {
+		die = count
+	}
+	order := shuffled(r, count)
+	disks := map[*machine]*keeptest.Disk{}
+	for _, i := range order[:die] {
+		disks[v.machines[i]] = v.crash(v.machines[i])
+		if r.Chance(0.5) {
+			v.net.Run(time.Duration(r.IntN(400)) * time.Millisecond)
+		}
+	}
+	cuts := lines{n: count}
+	if r.Chance(0.5) {
+		a, b := r.IntN(1<<30), r.IntN(1<<30)
+		if cuts = undirected(count, uint64(a&b)); r.Chance(0.5) {
+			cuts = directed(count, uint64(a&b))
+		}
+		v.apply(cuts, false)
+	}
+	for _, i := range shuffled(r, count) {
+		s := v.machines[i]
+		disk := disks[s]
+		if disk == nil {
+			continue
+		}
+		if r.Chance(0.5) {
+			v.net.Run(time.Duration(r.IntN(4000)) * time.Millisecond)
+		}
+		if v.bringUp(s, disk); r.Chance(0.15) { // once more, wherever it has got to
+			v.net.Run(time.Duration(r.IntN(7000)) * time.Millisecond)
+			v.bringUp(s, v.crash(s))
+		}
+	}
+	v.net.Run(time.Duration(r.IntN(4000)) * time.Millisecond)
+	v.apply(cuts, true)
+	v.until(60*time.Second, fmt.Sprintf("all serve again after disaster %d", round), v.whole)
+	v.settles(10 * time.Second)
+}
+
+// TestCalamities plays many. COEVAL_CASE is the first, COEVAL_UNTIL the one to end before.
+func TestCalamities(t *testing.T) {
+	cases := uint64(8)
+	if testing.Short() {
+		cases = 2
+	}
+	if soak {
+		cases = 2000
+	}
+	first, _ := strconv.ParseUint(os.Getenv("COEVAL_CASE"), 10, 64)
+	if until, err := strconv.ParseUint(os.Getenv("COEVAL_UNTIL"), 10, 64); err == nil {
+		cases = until
+	}
+	revivals, failed := 0, 0
+	for i := first; i < cases && failed < 8; i++ {
+		lies := 0.0
+		if i%4 == 3 {
+			lies = 0.3
+		}
+		count, err := calamity(i+1, lies)
+		if revivals += count; err != nil {
+			t.Errorf("case %d: %v", i, err)
+			failed++
+		}
+		if soak && i%100 == 99 {
+			t.Logf("up to case %d, %d revivals", i, revivals)
+		}
+	}
+	if revivals == 0 {
+		t.Error("no game ever began again")
+	}
+}
