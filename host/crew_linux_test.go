@@ -67,6 +67,13 @@ func (c *crew) mirror(space, host string, args ...string) *mirrorProcess {
 
 // start begins a life of the mirror, at the addresses that it had in the one before.
 func (m *mirrorProcess) start() {
+	m.t.Helper()
+	m.launch()
+	m.serves()
+}
+
+// launch starts the mirror's process.
+func (m *mirrorProcess) launch() {
 	t := m.t
 	t.Helper()
 	args := append([]string{"mirror", "--listen", m.udp, "--mirrors", m.addr, "--key", m.key,
@@ -91,9 +98,14 @@ func (m *mirrorProcess) start() {
 		t.Fatal(err)
 	}
 	m.log = follow(pipe)
+}
+
+// serves waits until the mirror does.
+func (m *mirrorProcess) serves() {
+	m.t.Helper()
 	line, _ := m.log.await("serving", 0)
 	if line == nil {
-		t.Fatalf("a mirror does not serve: %v\n%s", m.cmd.Wait(), m.log)
+		m.t.Fatalf("a mirror does not serve: %v\n%s", m.cmd.Wait(), m.log)
 	}
 	m.udp, m.http, m.addr = line["udp"].(string), line["http"].(string), line["address"].(string)
 }

@@ -3,12 +3,14 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
 
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/host/internal/keeping"
 	"github.com/coeval-dev/coeval/host/internal/mirrors"
 	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/timeline"
@@ -83,6 +85,13 @@ type MirrorOptions struct {
 	Patience time.Duration
 	Forever  bool
 
+	// Keep has the game survive the death of all mirrors, if each has a folder of its own: those
+	// that come back go on with the latest world that they have, once most are back. A mirror
+	// whose folder has a game founds none.
+	Keep KeepOptions
+	// FoundAnew goes on alone with what Keep's folder has, as a new group, without Found or Join:
+	// for when too few come back. What only the others' folders have is lost.
+	FoundAnew bool
 	// Record is a file that what is settled is recorded into.
 	Record string
 	// Log is told what happens. Default: nobody is.
@@ -92,14 +101,20 @@ type MirrorOptions struct {
 // Mirror runs one of several servers that stay one game, until the context ends. Its players are
 // moved to the others before it returns.
 func Mirror(ctx context.Context, t *game.Title, o MirrorOptions) error {
+	kept, err := keeping.Parse(o.Keep.Dir, cmp.Or(o.Keep.Flush, "1s"),
+		cmp.Or(o.Keep.Every, 10*time.Second))
+	if err != nil {
+		return err
+	}
 	return mirrors.Run(ctx, mirrors.Options{
+		Keep: kept,
 		Mirror: mirror.Options{
 			Server: server.Options{
 				Title: t, Level: o.Level, Players: o.Players, Spectators: o.Spectators,
 				SnapshotRate: o.Snapshots, Workers: o.Workers, KeepSeat: o.KeepSeat,
 				Limits: server.Limits{PerAddress: o.PerAddress},
 			},
-			Keys: []token.Key{o.Key}, Found: o.Found, Name: o.Name,
+			Keys: []token.Key{o.Key}, Found: o.Found, FoundAnew: o.FoundAnew, Name: o.Name,
 			Timeline: o.Timeline, Delays: o.Delays, Repair: o.Repair, Margins: o.Margins,
 		},
 		Knobs: o.Knobs, Join: o.Join, Witness: o.Witness, Listen: o.Listen, Mirrors: o.Mirrors,

@@ -274,10 +274,20 @@ func (a *asking) askThrough() {
 }
 
 // askAgain reminds an überserver that it owes the state: it may have come to lead since it was
-// asked.
+// asked. A candidate asks again at doors that have not said anything for a while.
 func (a *asking) askAgain() {
 	if t := a.uber(); t != nil && t.start == nil && a.m.now-t.heard >= doorTimeout {
 		a.join(t)
+	}
+	if a.m.self != 0 {
+		return
+	}
+	// Doors may have named each other while the lead changed hands.
+	for _, t := range a.attempts {
+		if !t.closed && t.conn != nil && !t.through && a.m.now-t.heard >= doorTimeout {
+			t.named = netip.AddrPort{}
+			a.join(t)
+		}
 	}
 }
 

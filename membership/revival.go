@@ -396,10 +396,9 @@ func (r *Revival) pursue() {
 	}
 	wait := r.opt.Patience
 	if all(list) {
-		wait = allHere
-	}
-	if len(list) == 1 {
-		wait = 0 // nobody else is needed, or can go on
+		if wait = allHere; len(list) == 1 {
+			wait = 0 // it was alone
+		}
 	}
 	slices.SortFunc(list, better)
 	for rank, s := range list {

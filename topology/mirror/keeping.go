@@ -185,6 +185,9 @@ const (
 // crashes, the group goes on from there or later.
 func (m *Mirror) Safe() world.Tick { return m.keeping.safe }
 
+// Kept says whether the settled world is one that the keeper was told of.
+func (m *Mirror) Kept() bool { return m.keeping.begun && m.line != nil && !m.life.broken() }
+
 // Waits says for whom a mirror waits that has come back after a crash, or nothing.
 func (m *Mirror) Waits() string {
 	if r := m.keeping.revival; r != nil && m.roll.self == 0 {

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,6 +33,8 @@ type Options struct {
 	Every time.Duration
 	// Log is told what is at risk, and when it is not any more.
 	Log *slog.Logger
+	// Stay is set for a mirror: it reads out of what the mirror remembered which world is its own.
+	Stay func(memory []byte) (uint64, error)
 
 	disk keep.Disk // in place of Dir's own, for tests
 }
@@ -49,6 +52,9 @@ type Keeper struct {
 	folder *keep.Folder
 	lock   *os.File
 	kept   *keep.Kept // until it is taken
+	memory []byte     // of a mirror
+	group  *rememberer
+	stay   uint64
 
 	free, full chan *item
 	copies     chan *world.World // one, when no whole world is being written
@@ -77,6 +83,10 @@ type state struct {
 	chapterNanos    atomic.Int64  // how long the last chapter took to write
 	broken          atomic.Bool   // the journal cannot go on without a whole world
 	risk            atomic.Bool   // what is played is not being kept
+
+	mu       sync.Mutex
+	safe     world.Tick // that is durable
+	safeStay uint64     // of this stay's world
 }
 
 // An item is a tick, or the beginning of a chapter, or both.
@@ -87,6 +97,7 @@ type item struct {
 	world  *world.World // for a chapter that begins after it, or nil
 	fresh  bool         // which has nothing to do with the chapter before
 	level  game.Level
+	stay   uint64
 	seats  []keep.Seat // all of them, for a chapter
 }
 
@@ -125,7 +136,12 @@ func Open(g *world.Game, o Options) (_ *Keeper, err error) {
 	if k.folder, err = keep.Open(disk, g, keep.Options{Build: recording.Build()}); err != nil {
 		return nil, fmt.Errorf("%s: %w", o.Dir, err)
 	}
-	if k.kept, err = k.folder.Recover(); err != nil {
+	if o.Stay != nil {
+		err = k.openGroup(disk)
+	} else {
+		k.kept, err = k.folder.Recover()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.Dir, err)
 	}
 	k.report()
@@ -174,7 +190,8 @@ func (k *Keeper) Begin(w *world.World, l game.Level, seats []keep.Seat) error {
 		return nil
 	}
 	k.keepSeats(seats)
-	if err := k.folder.Begin(&keep.Snapshot{World: w, Level: l, Seats: seats}); err != nil {
+	if err := k.folder.Begin(&keep.Snapshot{World: w, Level: l, Seats: seats,
+		Stay: k.stay}); err != nil {
 		return err
 	}
 	k.start(w)
@@ -193,6 +210,8 @@ func (k *Keeper) start(w *world.World) {
 	k.done = make(chan struct{})
 	k.writer = writer{keeper: k}
 	k.state.durable.Store(uint64(w.Tick()))
+	k.writer.stay = k.stay
+	k.writer.note()
 	go func() {
 		defer close(k.done)
 		k.writer.run()
@@ -266,6 +285,7 @@ func (k *Keeper) copy(it *item, w *world.World, seats []keep.Seat) {
 	if it.world.Host().CopyFrom(w) != nil {
 		it.world = w.Host().Clone()
 	}
+	it.stay = k.stay
 	it.level, it.seats = k.level, append(it.seats[:0], seats...)
 	it.fresh = k.fresh
 	k.since, k.replay = time.Now(), 0
@@ -344,13 +364,16 @@ func (k *Keeper) Close(w *world.World) error {
 	if k == nil {
 		return nil
 	}
+	if k.group != nil {
+		defer k.group.close()
+	}
 	if !k.started {
 		k.unlock()
 		return nil
 	}
 	k.started = false
 	if w != nil {
-		k.writer.last = &keep.Snapshot{World: w, Level: k.level, Seats: k.seats}
+		k.writer.last = &keep.Snapshot{World: w, Level: k.level, Seats: k.seats, Stay: k.stay}
 	}
 	close(k.full)
 	wait := time.NewTimer(closeTime)

@@ -35,6 +35,27 @@ func ParseFlush(text string) (Flush, error) {
 	return Flush{Every: d}, nil
 }
 
+// Parse makes options of what command lines say: --keep, --flush and --keep-every. Without a folder
+// nothing is kept.
+func Parse(dir, flush string, every time.Duration) (o Options, err error) {
+	if dir == "" {
+		if flush != "1s" || every != 10*time.Second {
+			return o, cli.Usagef("--flush and --keep-every go with --keep")
+		}
+		return o, nil
+	}
+	if _, err := time.ParseDuration(dir); err == nil {
+		return o, cli.Usagef("--keep is %q, which is a time: it names a folder, and how long seats "+
+			"are kept is --keep-seat (for a folder of that name: --keep ./%s)", dir, dir)
+	}
+	if every < time.Second || every > time.Hour {
+		return o, cli.Usagef("--keep-every is %v: it must be from 1s to 1h", every)
+	}
+	o.Dir, o.Every = dir, every
+	o.Flush, err = ParseFlush(flush)
+	return o, err
+}
+
 func (f Flush) String() string {
 	switch {
 	case f.Never:
@@ -51,6 +72,7 @@ type writer struct {
 	last   *keep.Snapshot // to end with, or nil
 	err    error          // with which it ended
 	warned bool           // that a whole world could not be written
+	stay   uint64         // of the chapter under way
 }
 
 // run writes what is handed over until there is no more.
@@ -94,7 +116,7 @@ func (w *writer) take(it *item) {
 		if it.fresh {
 			k.folder.Abandon()
 		}
-		w.begin(&keep.Snapshot{World: it.world, Level: it.level, Seats: it.seats})
+		w.begin(&keep.Snapshot{World: it.world, Level: it.level, Seats: it.seats, Stay: it.stay})
 		k.copies <- it.world
 		it.world = nil
 	}
@@ -109,6 +131,7 @@ func (w *writer) begin(s *keep.Snapshot) {
 		w.fail(err)
 		return
 	}
+	w.stay = s.Stay
 	k.state.chapters.Add(1)
 	k.state.chapterNanos.Store(int64(time.Since(began)))
 	k.state.broken.Store(false)
@@ -144,6 +167,9 @@ func (w *writer) note() {
 	k := w.keeper
 	k.state.durable.Store(uint64(k.folder.Durable()))
 	k.state.bytes.Store(k.folder.Counts().Bytes)
+	k.state.mu.Lock()
+	k.state.safe, k.state.safeStay = k.folder.Durable(), w.stay
+	k.state.mu.Unlock()
 }
 
 // fail says once what is wrong, and what is at risk. The game goes on.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/host/internal/keeping"
 	"github.com/coeval-dev/coeval/timeline/kinds"
 	"github.com/spf13/cobra"
 )
@@ -31,6 +32,11 @@ If a mirror dies its players go on at another, in the same body. Ctrl-C, or
 SIGTERM, moves them there first. The game goes on while most of its mirrors are in
 touch; beside two, let a third machine be a --witness, which only votes.
 
+With --keep FOLDER, each mirror one of its own, the game survives the death of
+all of them: those that come back find each other, and go on with the latest world
+that they have once most are back. Start each as before; with a game in its folder,
+--uber founds none.
+
 Over HTTP (--http), or HTTPS (--tls-cert), it answers /healthz and /readyz, to this
 machine (or --metrics-from) /status and /metrics, and with --open, /token, which
 lets anyone in. Settings can also come from the environment
@@ -41,6 +47,7 @@ const example = `  {program} token key --out mirrors.key
   {program} mirror --uber {--game} --key mirrors.key --address 203.0.113.7
   {program} mirror --join 203.0.113.7:4100 --key mirrors.key --address 198.51.100.9
   {program} mirror --join 203.0.113.7:4100,198.51.100.9:4100 --key mirrors.key --address 192.0.2.4 --forever --json
+  {program} mirror --join 203.0.113.7:4100 --key mirrors.key --address 192.0.2.4 --forever --keep folder
   {program} mirror --witness --join 203.0.113.7:4100 --key mirrors.key --address 192.0.2.4`
 
 // flags are what the command line says.
@@ -53,6 +60,9 @@ type flags struct {
 	margins   []string
 	window    time.Duration
 	knobs     cli.KnobFlags
+	keep      string
+	flush     string
+	keepEvery time.Duration
 }
 
 // Command is the command mirror.
@@ -128,6 +138,15 @@ func Command(p *cli.Program) *cobra.Command {
 		"with --join, how long to try before giving up")
 	f.BoolVar(&r.Forever, "forever", false,
 		"with --join, never give up: for machines that start by themselves")
+	f.StringVar(&r.keep, "keep", "",
+		"folder of this mirror's own in which the game survives, also when all mirrors die")
+	f.StringVar(&r.flush, "flush", "1s",
+		"with --keep, when what is settled is made durable: never, tick, or so often")
+	f.DurationVar(&r.keepEvery, "keep-every", 10*time.Second,
+		"with --keep, how often the whole world is written; seldom means a longer start after a crash")
+	f.BoolVar(&r.Mirror.FoundAnew, "found-anew", false,
+		"with --keep, go on alone with what this folder has, as a new group: when too few of the "+
+			"others come back. What only their folders have is lost")
 	f.StringVar(&r.Record, "record", "",
 		"record what is settled into this file, for {program} trace")
 	return cmd
@@ -141,7 +160,12 @@ func (r *flags) check(cmd *cobra.Command) error {
 		return cli.Usagef(
 			"--uber founds a game and --join joins one: give one of them. The first mirror of a " +
 				"game has --uber, all others --join")
-	case !r.Mirror.Found && len(r.Join) == 0:
+	case r.Mirror.FoundAnew && (r.Mirror.Found || len(r.Join) > 0):
+		return cli.Usagef("--found-anew goes on with what was kept, without --uber or --join; " +
+			"have the others --join this mirror")
+	case r.Mirror.FoundAnew && r.keep == "":
+		return cli.Usagef("--found-anew goes with --keep, the folder to go on with")
+	case !r.Mirror.Found && !r.Mirror.FoundAnew && len(r.Join) == 0:
 		return cli.Usagef(
 			"give --uber to found a game, or --join with the address of a mirror whose game to join")
 	case r.key == "":
@@ -159,7 +183,7 @@ func (r *flags) check(cmd *cobra.Command) error {
 			r.Patience)
 	}
 	for _, name := range []string{"uber", "listen", "public", "open", "record", "players",
-		"multicast", "interface"} {
+		"multicast", "interface", "keep", "found-anew"} {
 		if r.Witness && given(name) {
 			return cli.Usagef(
 				"--%s does not go with --witness, which has no world and no players", name)
@@ -211,6 +235,9 @@ func (r *flags) run(p *cli.Program, cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
+	}
+	if r.Keep, err = keeping.Parse(r.keep, r.flush, r.keepEvery); err != nil {
+		return err
 	}
 	if o.Delays, err = Delays(o.Timeline, r.delays, r.window); err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/host/internal/keeping"
 	"github.com/coeval-dev/coeval/host/internal/recording"
 	"github.com/coeval-dev/coeval/host/internal/serve"
 	"github.com/coeval-dev/coeval/knob"
@@ -42,7 +43,9 @@ type Options struct {
 	Patience                               time.Duration
 	Forever                                bool
 	Record                                 string
-	Log                                    *slog.Logger
+	// Keep is how the game is kept on disk, if its Dir is one.
+	Keep keeping.Options
+	Log  *slog.Logger
 }
 
 // Run runs a mirror, or a witness, until the context ends.
@@ -99,7 +102,9 @@ type host struct {
 
 	mirror  atomic.Pointer[mirror.Mirror] // nil until it is made, which the first news come before
 	record  *recording.Recording
-	settled world.Tick // the last that was recorded
+	keeper  *keeping.Keeper // nil without
+	back    bool            // the folder has a game
+	settled world.Tick      // the last that was recorded
 }
 
 // open opens everything. On an error nothing is left open.
@@ -113,6 +118,15 @@ func (o *Options) open(ctx context.Context) (_ *host, err error) {
 	if h.sockets, err = o.openSockets(ctx); err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			_ = h.closeKept()
+		}
+	}()
+	if err = h.openKept(); err != nil {
+		h.sockets.close()
+		return nil, err
+	}
 	h.site.Listener, h.site.WebOptions = h.sockets.web, o.Web
 	defer func() {
 		if err != nil {
@@ -123,7 +137,7 @@ func (o *Options) open(ctx context.Context) (_ *host, err error) {
 		return nil, err
 	}
 	m := &h.Mirror
-	if !m.Found {
+	if len(o.Join) > 0 {
 		if m.Ask, err = o.askWhom(ctx, h.sockets.address); err != nil {
 			return nil, err
 		}
@@ -132,7 +146,7 @@ func (o *Options) open(ctx context.Context) (_ *host, err error) {
 	m.Server.News = func(n server.News) { serve.News(o.Log, n) }
 	h.meters = serve.NewMeters(h.title.Game, h.read)
 	m.Server.Ticked = h.ticked
-	if m.Found { // who joins begins with what is settled first
+	if m.Found && !h.back { // who joins begins with what is settled first
 		m.Server.Begun = func(w *world.World, l server.Level) { h.begin(w, l) }
 	}
 	m.Link, m.Multicast = h.sockets.mirrors, h.sockets.group
@@ -150,7 +164,7 @@ func (h *host) run(ctx context.Context) error {
 	h.site.Run(h.pages(), h.Log)
 	h.site.Warn(h.Log, h.Open)
 	defer context.AfterFunc(ctx, func() { h.stops.Store(true) })()
-	if !h.Mirror.Found {
+	if !h.Mirror.Found || h.back {
 		h.Log.Info("joining", "game", h.title.Name(), "asks", fmt.Sprint(h.Mirror.Ask),
 			"address", h.Mirror.Address.String())
 	}
@@ -166,7 +180,7 @@ var errPatience = errors.New("no mirror answers")
 func (h *host) live(ctx context.Context) error {
 	attempt, give := context.WithCancelCause(ctx)
 	defer give(nil)
-	if !h.Mirror.Found && !h.Forever {
+	if !h.Mirror.Found && !h.Forever && !h.back {
 		defer time.AfterFunc(h.Patience, func() {
 			if !h.begun.Load() {
 				give(errPatience)
@@ -191,7 +205,7 @@ func (o *Options) unanswered(self netip.AddrPort) error {
 
 func (h *host) close() error {
 	h.site.Close()
-	return errors.Join(h.mirror.Load().Close(), h.record.Close())
+	return errors.Join(h.closeKept(), h.mirror.Load().Close(), h.record.Close())
 }
 
 // advise says what to do about the end of a mirror.
@@ -245,7 +259,8 @@ func (h *host) news(n mirror.News) {
 	case mirror.PlayerMoved:
 		level = slog.LevelDebug
 	case mirror.MirrorLeft, mirror.CutOff, mirror.Rejoining, mirror.ClockJumped, mirror.Refused,
-		mirror.LineDown, mirror.Kept, mirror.CastDown, mirror.Congested:
+		mirror.LineDown, mirror.Kept, mirror.CastDown, mirror.Congested, mirror.Returning,
+		mirror.Revived:
 		level = slog.LevelWarn
 	case mirror.Differs, mirror.Equivocated, mirror.Disputed:
 		level = slog.LevelError

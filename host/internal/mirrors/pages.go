@@ -157,5 +157,8 @@ func Token(key token.Key, game string, client uint64) (token.Token, error) {
 func (h *host) read(ctx context.Context, out *serve.Metrics) error {
 	m := h.mirror.Load()
 	out.Site(&h.site)
-	return m.Do(ctx, func() { measure(out, m) })
+	return m.Do(ctx, func() {
+		measure(out, m)
+		h.measureKept(out, m)
+	})
 }

@@ -272,21 +272,7 @@ func reachable(address string) string {
 
 // fillKeep makes options of what the command line says of keeping the game.
 func (s *flags) fillKeep() (err error) {
-	if s.keep == "" {
-		if s.flush != "1s" || s.Keep.Every != 10*time.Second {
-			return cli.Usagef("--flush and --keep-every go with --keep")
-		}
-		return nil
-	}
-	if _, err := time.ParseDuration(s.keep); err == nil {
-		return cli.Usagef("--keep is %q, which is a time: it names a folder, and how long seats are "+
-			"kept is --keep-seat (for a folder of that name: --keep ./%s)", s.keep, s.keep)
-	}
-	if s.Keep.Every < time.Second || s.Keep.Every > time.Hour {
-		return cli.Usagef("--keep-every is %v: it must be from 1s to 1h", s.Keep.Every)
-	}
-	s.Keep.Dir = s.keep
-	s.Keep.Flush, err = keeping.ParseFlush(s.flush)
+	s.Keep, err = keeping.Parse(s.keep, s.flush, s.Keep.Every)
 	return err
 }
 

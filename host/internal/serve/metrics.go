@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/host/internal/keeping"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
@@ -255,10 +256,14 @@ func (m *Metrics) Server(s *server.Server) {
 
 // kept adds how the game is kept.
 func (m *Metrics) kept(k *kept) {
-	if k == nil {
-		return
+	if k != nil {
+		m.Keeper(k.keeper)
 	}
-	n := k.keeper.Numbers()
+}
+
+// Keeper adds how a keeper does.
+func (m *Metrics) Keeper(k *keeping.Keeper) {
+	n := k.Numbers()
 	m.Gauge("keep_durable_tick", "The last tick that a crash of the machine cannot take.",
 		float64(n.Durable))
 	m.Gauge("keep_behind_ticks", "Ticks that were played and are not durable.",

@@ -1,0 +1,72 @@
+//go:build !js
+
+package mirrors
+
+import (
+	"fmt"
+
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/host/internal/keeping"
+	"github.com/coeval-dev/coeval/host/internal/serve"
+	"github.com/coeval-dev/coeval/keep"
+	"github.com/coeval-dev/coeval/membership"
+	"github.com/coeval-dev/coeval/topology/mirror"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A keeper is how a mirror's game is kept on disk.
+type keeper struct{ *keeping.Keeper }
+
+var _ mirror.Keeper = keeper{}
+
+// Begin is told of each world that the mirror goes on with.
+func (k keeper) Begin(stay uint64, w *world.World, l game.Level, seats []keep.Seat) error {
+	return k.BeginStay(stay, w, l, seats)
+}
+
+// openKept opens the folder that the game is kept in, if there is one.
+func (h *host) openKept() error {
+	o := h.Keep
+	if o.Dir == "" {
+		return nil
+	}
+	o.Log = h.Log
+	o.Stay = func(memory []byte) (uint64, error) {
+		m, err := membership.ReadMemory(memory)
+		if err != nil {
+			return 0, fmt.Errorf("%w; put a copy of the folder in its place, or name another "+
+				"to join the others without it", err)
+		}
+		return m.Stay, nil
+	}
+	k, err := keeping.Open(h.title.Game, o)
+	if err != nil {
+		return err
+	}
+	h.keeper = k
+	h.Mirror.Keeper = keeper{k}
+	h.back = k.Memory() != nil && !h.Mirror.FoundAnew
+	return nil
+}
+
+// closeKept writes the end of what is kept.
+func (h *host) closeKept() error {
+	if h.keeper == nil {
+		return nil
+	}
+	var w *world.World
+	if m := h.mirror.Load(); m != nil && m.Timeline() != nil && m.Kept() {
+		w = m.Timeline().Settled()
+	}
+	return h.keeper.Close(w)
+}
+
+// measureKept adds what is safe of the game.
+func (h *host) measureKept(m *serve.Metrics, x *mirror.Mirror) {
+	if h.keeper == nil {
+		return
+	}
+	m.Keeper(h.keeper)
+	m.Gauge("keep_safe_tick", "The last tick that every mirror that keeps the game has on its "+
+		"disk.", float64(x.Safe()))
+}

@@ -1,0 +1,134 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/games/pong"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A seer is a bot that notes which body is its own, and at which tick.
+type seer struct{ body, tick atomic.Uint64 }
+
+func (s *seer) bot(t *game.Title) game.Bot {
+	inner := t.NewBot(1)
+	return func(w *world.World, me world.Player, at world.Tick, in *world.Inputs) error {
+		if w != nil {
+			for e := range world.All[pong.Paddle](w) {
+				if w.Owner(e) == me && me != world.Nobody {
+					s.body.Store(uint64(e))
+				}
+			}
+			s.tick.Store(uint64(w.Tick()))
+		}
+		return inner(w, me, at, in)
+	}
+}
+
+// TestMirrorsKill9: the processes of all three mirrors are killed at once, and started again. It is
+// the same game, at a tick that was safe or later, and a player who was there all the time is back
+// in the same body.
+func TestMirrorsKill9(t *testing.T) {
+	t.Parallel() // it mostly waits
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
+	c := &crew{t: t, key: groupKeyFor(t)}
+	dir := t.TempDir()
+	for i := range 3 {
+		c.mirror("", "127.0.0.1", "--game", "pong", "--flush", "tick", "--keep",
+			filepath.Join(dir, fmt.Sprint(i)))
+	}
+	c.wait("three mirrors", 0)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var sees seer
+	over := make(chan error, 1)
+	go func() {
+		_, err := Join(ctx, pong.Title, JoinOptions{
+			Servers: []string{c.mirrors[1].http}, Name: "ada", Bot: sees.bot})
+		over <- err
+	}()
+	for sees.body.Load() == 0 || keptSafe(t, c.mirrors[1].http) < 60 ||
+		sees.tick.Load() < 150 {
+		time.Sleep(5 * time.Millisecond)
+	}
+	c.acquainted()
+	was, safe := sees.body.Load(), keptSafe(t, c.mirrors[1].http)
+	for _, m := range c.mirrors {
+		m.end(syscall.SIGKILL)
+	}
+	sees.body.Store(0)
+	for _, m := range c.mirrors {
+		m.launch()
+	}
+	for _, m := range c.mirrors {
+		m.serves()
+	}
+	c.wait("three mirrors again, and the player", 1)
+	begun := 0
+	for _, m := range c.mirrors {
+		if !strings.Contains(m.log.String(), "begins the game again") {
+			continue
+		}
+		begun++
+		line, _ := m.log.await("begins the game again", 0)
+		if at := line["tick"].(float64); at < safe {
+			t.Errorf("it goes on at tick %v, and %v was safe", at, safe)
+		}
+	}
+	if begun != 1 {
+		t.Errorf("%d mirrors have begun the game again", begun)
+	}
+	for from := sees.tick.Load(); sees.body.Load() == 0 || sees.tick.Load() < from+30; {
+		select {
+		case err := <-over:
+			t.Fatal(err)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	if got := sees.body.Load(); got != was {
+		t.Errorf("the body is %d and was %d", got, was)
+	}
+	cancel()
+	if err := <-over; err != nil {
+		t.Error(err)
+	}
+	for i, m := range c.mirrors {
+		if code := m.end(os.Interrupt); code != 0 {
+			t.Errorf("mirror %d: exit code %d\n%s", i+1, code, m.log)
+		}
+		list, _ := filepath.Glob(filepath.Join(dir, fmt.Sprint(i), "*.trace"))
+		for _, name := range list {
+			if code, out, errs := try("trace", "replay", name); code != 0 ||
+				!strings.Contains(out, "all agree") {
+				t.Errorf("%s: exit code %d: %s%s", name, code, out, errs)
+			}
+		}
+		if len(list) == 0 {
+			t.Errorf("mirror %d kept nothing", i+1)
+		}
+	}
+}
+
+// keptSafe is the tick that a mirror says all disks have.
+func keptSafe(t *testing.T, addr string) (tick float64) {
+	t.Helper()
+	_, text := get(t, "http://"+addr+"/metrics")
+	for line := range strings.Lines(text) {
+		if _, err := fmt.Sscanf(line, "coeval_keep_safe_tick %g", &tick); err == nil {
+			return tick
+		}
+	}
+	t.Fatalf("no metric of what is safe:\n%s", text)
+	return 0
+}
