@@ -82,11 +82,18 @@ func (s *sealer) open(b []byte, to *statement) bool {
 		if err != nil {
 			continue
 		}
-		c := bits.CursorOver(plain)
-		to.fields(&c)
-		return c.Done() && to.nonce != 0 && to.memory.Mark != 0
+		var ok bool
+		*to, ok = readStatement(plain)
+		return ok
 	}
 	return false
+}
+
+// readStatement reads one that was opened.
+func readStatement(b []byte) (s statement, ok bool) {
+	c := bits.CursorOver(b)
+	s.fields(&c)
+	return s, c.Done() && s.nonce != 0 && s.memory.Mark != 0
 }
 
 // own is what this mirror says: what its disk has. A bid is made once the disk knows its number, so

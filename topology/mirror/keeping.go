@@ -121,6 +121,10 @@ const (
 // tellKept tells the others which tick this mirror's disk has, and finds out which all disks have.
 func (m *Mirror) tellKept() {
 	k, now := &m.keeping, m.clock.steady
+	if !m.keeps() && !slices.ContainsFunc(m.peers,
+		func(p *peer) bool { return p.kept.what == keptUpTo }) {
+		return // nobody asks
+	}
 	it := item{kind: itemKept, epoch: m.roll.epoch, what: keptNothing}
 	if m.keeps() {
 		it.what = keptUpTo

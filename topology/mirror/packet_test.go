@@ -50,6 +50,9 @@ func drawItem(r *rapid.T, promise world.Tick, image []int32) item {
 	case itemWhere:
 		return item{
 			kind: k, addr: addr, peer: netip.MustParseAddrPort("10.0.0.1:1"), load: 12, name: name}
+	case itemKept:
+		return item{kind: k, epoch: 5, tick: promise / 2,
+			what: byte(rapid.IntRange(int(keptNothing), int(keptUpTo)).Draw(r, "what"))}
 	case itemChat:
 		return item{kind: k, player: player, name: name, text: "hello"}
 	default:
