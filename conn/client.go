@@ -22,6 +22,7 @@ type Client struct {
 	server  int // which is being tried
 	keys    handshakeKeys
 
+	probe    probe
 	request  request
 	response response
 	own      identifier
@@ -116,6 +117,7 @@ func (c *Client) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 	case stateRequesting, stateResponding:
 		c.flushHandshake()
 	case stateConnected:
+		c.flushProbe()
 		c.conn.flush()
 		if c.conn.phase == phaseGone {
 			c.state = stateEnded
@@ -237,6 +239,9 @@ func (c *Client) fail(reason Reason) {
 func (c *Client) receiveHandshake(d *link.Datagram) {
 	if len(d.Data) == 0 {
 		c.stats.Malformed++
+		return
+	}
+	if c.receiveProbe(d.Data) {
 		return
 	}
 	if c.state > stateResponding || !c.started || d.Addr != c.servers[c.server] {

@@ -139,7 +139,7 @@ func (m *Mirror) poll(now time.Duration) error {
 	if err := m.receive(); err != nil {
 		return err
 	}
-	m.group.node.Tick(m.clock.steady)
+	m.group.node.Tick(now)
 	if err := m.events(); err != nil {
 		return err
 	}

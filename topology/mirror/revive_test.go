@@ -180,6 +180,7 @@ func (v *survivor) bringUp(s *machine, disk *keeptest.Disk) {
 		}
 	}
 	s.news = nil
+	s.skew = -v.net.Now() // a program's time begins with it
 	s.start()
 }
 

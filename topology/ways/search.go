@@ -20,6 +20,7 @@ type search struct {
 	// the server wants the player to go on at any other.
 	unwanted bool
 	sent     bool
+	probe    time.Duration // when the server is to be asked whether it knows the player
 	calm     time.Duration // until when a short silence is no reason to look around
 	turn     int           // which of the servers is next
 	next     time.Duration // before which no other is tried
@@ -38,6 +39,11 @@ const (
 	// one with fewer players is better, if that is by more than this and a quarter.
 	nearTie = 10 * time.Millisecond
 	loadTie = 2
+	// probeAfter is for how long, beyond a round trip and the time between two signs of life, the
+	// only server may say nothing before it is asked whether it was started anew, and probeEvery
+	// how often it is asked, and how long it then has to say something.
+	probeAfter = 500 * time.Millisecond
+	probeEvery = 500 * time.Millisecond
 	// stall is a silence of the program itself after which that of a server means nothing.
 	stall = 250 * time.Millisecond
 )
@@ -69,6 +75,27 @@ func (s *Set) unheard(wait time.Duration) bool {
 	return w.waiting && s.now-w.asked > wait || s.now-w.heard > wait+s.o.Conn.KeepAlive
 }
 
+// forgotten says whether the only server that is known does not know the connection any more, as it
+// was started anew: it answers strangers, and says nothing to this player. One that stands still, or
+// is not reached, answers nobody.
+func (s *Set) forgotten() bool {
+	w := s.main
+	if s.o.Return <= 0 || s.o.Silence < 0 || len(s.search.servers) > 0 || s.search.lost != nil ||
+		s.phase != PhasePlaying || !w.Alive() {
+		return false
+	}
+	trip := w.Conn().Quality().RoundTrip
+	if s.now-w.heard < probeAfter+trip+s.o.Conn.KeepAlive {
+		return false
+	}
+	if s.now >= s.search.probe {
+		s.search.probe = s.now + probeEvery
+		w.conn.Probe()
+	}
+	ago, ok := w.conn.ProbeAnswered()
+	return ok && ago > probeEvery+trip
+}
+
 // patience is how long one server is given before another is tried beside it.
 func (s *Set) patience() time.Duration { return max(s.o.Silence, 300*time.Millisecond) }
 
@@ -88,6 +115,9 @@ func (s *Set) Tend(now, passed time.Duration) {
 	}
 	if f.lost != nil && now >= f.until {
 		s.finish(f.lost)
+		return
+	}
+	if s.forgotten() && s.comeBack() {
 		return
 	}
 	if !s.away() && !s.uneasy() {
