@@ -147,6 +147,10 @@ func replayKept(t *testing.T, dir string) {
 			!strings.Contains(out, "all agree") {
 			t.Errorf("%s: exit code %d: %s%s", name, code, out, errs)
 		}
+		if code, out, errs := try("desync", name, name); code != 0 ||
+			!strings.Contains(out, "are the same") {
+			t.Errorf("desync %s: exit code %d: %s%s", name, code, out, errs)
+		}
 	}
 }
 

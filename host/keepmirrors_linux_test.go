@@ -114,6 +114,13 @@ func TestMirrorsKill9(t *testing.T) {
 				t.Errorf("%s: exit code %d: %s%s", name, code, out, errs)
 			}
 		}
+		if i > 0 && len(list) > 0 {
+			before, _ := filepath.Glob(filepath.Join(dir, fmt.Sprint(i-1), "*.trace"))
+			if code, out, errs := try("desync", before[0], list[0]); code != 0 ||
+				!strings.Contains(out, "are the same") {
+				t.Errorf("desync of two mirrors: exit code %d: %s%s", code, out, errs)
+			}
+		}
 		if len(list) == 0 {
 			t.Errorf("mirror %d kept nothing", i+1)
 		}
