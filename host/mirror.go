@@ -63,8 +63,6 @@ type MirrorOptions struct {
 	// Snapshots is how many a player gets in a second, default 30, and Workers over how many cores
 	// the making of them is spread, default all.
 	Snapshots, Workers int
-	// KeepSeat is how long a player is kept whose connection was lost. Default: one minute.
-	KeepSeat time.Duration
 
 	// Timeline is how mirrors are kept consistent, the same at all; see kinds.Names. Default:
 	// auto. Delays are those of its copies of the world.
@@ -85,17 +83,24 @@ type MirrorOptions struct {
 	Patience time.Duration
 	Forever  bool
 
-	// Keep has the game survive the death of all mirrors, if each has a folder of its own: those
-	// that come back go on with the latest world that they have, once most are back. A mirror
-	// whose folder has a game founds none.
-	Keep KeepOptions
-	// FoundAnew goes on alone with what Keep's folder has, as a new group, without Found or Join:
-	// for when too few come back. What only the others' folders have is lost.
-	FoundAnew bool
+	// Keep is what survives a lost connection, and the death of all mirrors.
+	Keep MirrorKeep
 	// Record is a file that what is settled is recorded into.
 	Record string
 	// Log is told what happens. Default: nobody is.
 	Log *slog.Logger
+}
+
+// MirrorKeep says what a mirror keeps. If each has a folder of its own, the game survives the death
+// of all of them: those that come back go on with the latest world that they have, once most are
+// back. A mirror whose folder has a game founds none.
+type MirrorKeep struct {
+	KeepOptions
+	// FoundAnew goes on alone with what the folder has, as a new group, without Found or Join: for
+	// when too few come back. What only the others' folders have is lost.
+	FoundAnew bool
+	// Seat is how long a player is kept whose connection was lost. Default: one minute.
+	Seat time.Duration
 }
 
 // Mirror runs one of several servers that stay one game, until the context ends. Its players are
@@ -111,10 +116,10 @@ func Mirror(ctx context.Context, t *game.Title, o MirrorOptions) error {
 		Mirror: mirror.Options{
 			Server: server.Options{
 				Title: t, Level: o.Level, Players: o.Players, Spectators: o.Spectators,
-				SnapshotRate: o.Snapshots, Workers: o.Workers, KeepSeat: o.KeepSeat,
+				SnapshotRate: o.Snapshots, Workers: o.Workers, KeepSeat: o.Keep.Seat,
 				Limits: server.Limits{PerAddress: o.PerAddress},
 			},
-			Keys: []token.Key{o.Key}, Found: o.Found, FoundAnew: o.FoundAnew, Name: o.Name,
+			Keys: []token.Key{o.Key}, Found: o.Found, FoundAnew: o.Keep.FoundAnew, Name: o.Name,
 			Timeline: o.Timeline, Delays: o.Delays, Repair: o.Repair, Margins: o.Margins,
 		},
 		Knobs: o.Knobs, Join: o.Join, Witness: o.Witness, Listen: o.Listen, Mirrors: o.Mirrors,

@@ -22,7 +22,8 @@ func (m *Membership) found() {
 	m.random.Read(r.Key[:])
 	id := m.charter.takeID()
 	m.charter.add(crimp.Member{ID: id, Card: m.opt.Card}, false)
-	d := council.Decree{Epoch: r.Epoch, Leader: id, Voters: []member.ID{id}, Body: m.charter.append(nil)}
+	d := council.Decree{Epoch: r.Epoch, Leader: id, Voters: []member.ID{id},
+		Body: m.charter.append(nil)}
 	if err := m.enter(id, d, council.Link{}); err != nil {
 		// A roster of one that is made here cannot be wrong, unless the options are.
 		m.end(crimp.Denied, crimp.ReasonMismatch, err.Error())

@@ -176,8 +176,8 @@ func (u *ruin) anyOrder(epoch uint32) Order {
 	return o
 }
 
-// decree has a decree proposed. Some vote for it; if they are a quorum it is decided, and some learn
-// of it. Who votes has learnt of the one before.
+// decree has a decree proposed. Some vote for it; if they are a quorum it is decided, and some
+// learn of it. Who votes has learnt of the one before.
 func (u *ruin) decree() {
 	r := u.net.Rand()
 	next := u.anyOrder(u.chosen.Epoch + 1)

@@ -61,7 +61,8 @@ func (m *Mirror) join() error {
 		Options: o, Card: crimp.Card{Addr: m.opt.Address, Site: site(m.opt.Multicast)},
 		Protocol: token.ProtocolID("mirrors of " + m.game.Name()), Keys: m.opt.Keys,
 		Wall: m.opt.Wall, Silence: Silence(m.opt.History),
-		Found: m.founds(), Anew: g.anew, Remember: remember, Ask: m.whom(), Patience: m.opt.Patience, MaxMembers: m.opt.MaxMirrors,
+		Found: m.founds(), Anew: g.anew, Remember: remember, Ask: m.whom(),
+		Patience: m.opt.Patience, MaxMembers: m.opt.MaxMirrors,
 		About: about, Sign: g.signs,
 	})
 	if err != nil {

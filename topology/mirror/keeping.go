@@ -15,8 +15,8 @@ import (
 )
 
 // A Keeper keeps a mirror's game on a disk of its own: the settled world, what went into each tick
-// since, who sits where, and what the mirror must not forget of its group. Its methods are called by
-// the goroutine that drives the mirror and must not wait for the disk, but for Begin, which may
+// since, who sits where, and what the mirror must not forget of its group. Its methods are called
+// by the goroutine that drives the mirror and must not wait for the disk, but for Begin, which may
 // where a mirror has its first world.
 type Keeper interface {
 	// Memory is what was remembered last when the mirror was started, or nil.

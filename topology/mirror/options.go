@@ -97,8 +97,8 @@ type Options struct {
 	// whatever Found says: it joins the others if they play, and if most of them died as well,
 	// those that come back go on together with the latest world that they kept.
 	Keeper Keeper
-	// FoundAnew has this mirror go on alone with what its disk has, as a new group. What the others'
-	// disks have beyond it is lost; and if others can still go on with the old group there are two
+	// FoundAnew has this mirror go on alone with what its disk has, as a new group. What the
+	// others' disks have beyond it is lost; and if others can still go on with the old group there are two
 	// games. It is for when too few come back.
 	FoundAnew bool
 	// ReviveAfter is how long mirrors that come back wait for those that lack, once they are

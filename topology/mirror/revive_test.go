@@ -288,8 +288,8 @@ func calamity(seed uint64, lies float64) (revivals int, err error) {
 	return len(v.revived), v.err
 }
 
-// foundAnew is what an operator does when disks have lost too much: all mirrors are stopped, and the
-// one whose disk has the latest world goes on with that.
+// foundAnew is what an operator does when disks have lost too much: all mirrors are stopped, and
+// the one whose disk has the latest world goes on with that.
 func (v *survivor) foundAnew() {
 	disks := map[*machine]*keeptest.Disk{}
 	best, latest := v.machines[0], world.Tick(0)

@@ -76,8 +76,8 @@ func (s *Set) unheard(wait time.Duration) bool {
 }
 
 // forgotten says whether the only server that is known does not know the connection any more, as it
-// was started anew: it answers strangers, and says nothing to this player. One that stands still, or
-// is not reached, answers nobody.
+// was started anew: it answers strangers, and says nothing to this player. One that stands still,
+// or is not reached, answers nobody.
 func (s *Set) forgotten() bool {
 	w := s.main
 	if s.o.Return <= 0 || s.o.Silence < 0 || len(s.search.servers) > 0 || s.search.lost != nil ||

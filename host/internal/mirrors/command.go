@@ -13,6 +13,7 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/keeping"
 	"github.com/coeval-dev/coeval/timeline/kinds"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 const long = `Run a game on several servers at once, wherever its players are: a mirror holds
@@ -138,18 +139,24 @@ func Command(p *cli.Program) *cobra.Command {
 		"with --join, how long to try before giving up")
 	f.BoolVar(&r.Forever, "forever", false,
 		"with --join, never give up: for machines that start by themselves")
+	r.keepFlags(f)
+	f.StringVar(&r.Record, "record", "",
+		"record what is settled into this file, for {program} trace")
+	return cmd
+}
+
+// keepFlags adds what says how the game is kept.
+func (r *flags) keepFlags(f *pflag.FlagSet) {
 	f.StringVar(&r.keep, "keep", "",
 		"folder of this mirror's own in which the game survives, also when all mirrors die")
 	f.StringVar(&r.flush, "flush", "1s",
 		"with --keep, when what is settled is made durable: never, tick, or so often")
 	f.DurationVar(&r.keepEvery, "keep-every", 10*time.Second,
-		"with --keep, how often the whole world is written; seldom means a longer start after a crash")
+		"with --keep, how often the whole world is written; seldom means a longer start after a "+
+			"crash")
 	f.BoolVar(&r.Mirror.FoundAnew, "found-anew", false,
 		"with --keep, go on alone with what this folder has, as a new group: when too few of the "+
 			"others come back. What only their folders have is lost")
-	f.StringVar(&r.Record, "record", "",
-		"record what is settled into this file, for {program} trace")
-	return cmd
 }
 
 // check looks at what can be wrong with the command line alone.
