@@ -5,8 +5,8 @@ import "time"
 // A probe finds out whether a server that says nothing is there at all: one that was started anew
 // knows nothing of its connections, and answers none of their packets. But it answers a request,
 // as it would that of any stranger, by a challenge with the nonce of the request, which nobody
-// makes who has not seen it. The challenge is not answered, so nothing comes of it at a server that still
-// has the connection.
+// makes who has not seen it. The challenge is not answered, so nothing comes of it at a server
+// that still has the connection.
 type probe struct {
 	nonce    [nonceSize]byte
 	drawn    bool

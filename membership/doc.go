@@ -57,8 +57,9 @@
 // Of three mirrors one may fail at a time, of five two. Of two, the überserver goes on when the
 // other fails, but not the other way round, unless there is a witness: a small program that votes
 // and does nothing else ([Options.Witness]). When a majority has crashed at once, nothing can be
-// decided any more: no game is worth running twice. Mirrors keep nothing on disk; one that crashed
-// comes back as a new member.
+// decided any more by those who are left: no game is worth running twice. One that crashed comes
+// back as a new member. Where mirrors have disks ([Options.Remember]), those that come back after
+// a majority has died agree by a [Revival] on one that begins the group again.
 //
 // # Safety
 //

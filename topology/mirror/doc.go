@@ -67,6 +67,7 @@
 //	clock.go              the time that all keep
 //	show.go               the server that clients see
 //	handover.go           what a newcomer is sent
+//	keeping.go, revive.go what is kept on disk, and how mirrors come back after a crash
 //
 // docs/architecture.md follows a command through them, from one mirror's client to another's.
 //
