@@ -98,8 +98,8 @@ type Options struct {
 	// those that come back go on together with the latest world that they kept.
 	Keeper Keeper
 	// FoundAnew has this mirror go on alone with what its disk has, as a new group. What the
-	// others' disks have beyond it is lost; and if others can still go on with the old group there are two
-	// games. It is for when too few come back.
+	// others' disks have beyond it is lost; and if others can still go on with the old group there
+	// are two games. It is for when too few come back.
 	FoundAnew bool
 	// ReviveAfter is how long mirrors that come back wait for those that lack, once they are
 	// enough to go on. Default: 5 s, and at least twice Silence.

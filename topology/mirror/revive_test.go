@@ -269,7 +269,7 @@ func TestAllDie(t *testing.T) {
 }
 
 // calamity plays one case by its seed: mirrors die at random moments, many at once or all; disks
-// are as the crash left them, or older; some come back late, over lines of which some are cut.
+// are as the crash left them, and may have lied; some come back late, over lines that may be cut.
 func calamity(seed uint64, lies float64) (revivals int, err error) {
 	n := netsim.New(netsim.Options{Seed: seed})
 	r := n.Rand()
