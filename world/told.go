@@ -254,6 +254,25 @@ func SetKnob[T any, P Synced[T]](in *Inputs, v T) error {
 	return tellTyped[T, P](in, FromOperator, Told{}, v)
 }
 
+// SetKnobTo is SetKnob for programs that do not know the knob's type: it takes a pointer to a value,
+// such as ClassInfo.New makes of the class that has the knob's name. What its fields cannot hold is
+// brought into range; Layout.Quantise of a strict bits.Sync says whether that is necessary.
+func SetKnobTo(in *Inputs, v bits.Syncer) error {
+	typ := reflect.TypeOf(v)
+	if typ == nil || typ.Kind() != reflect.Pointer || reflect.ValueOf(v).IsNil() {
+		return fmt.Errorf("%w: a %T is not a pointer to a knob", ErrInput, v)
+	}
+	i, err := in.game.kindOfInput(FromOperator, typ.Elem())
+	if err != nil {
+		return err
+	}
+	data, err := i.write(v)
+	if err != nil {
+		return err
+	}
+	return in.Tell(Told{Kind: uint16(i.number)}, data)
+}
+
 // TellAnswer puts an answer among the inputs of a tick, to the question by that name.
 func TellAnswer[A any, P Synced[A]](in *Inputs, to Name, a A) error {
 	return tellTyped[A, P](in, FromAnswer, Told{To: to}, a)

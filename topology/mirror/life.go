@@ -108,8 +108,6 @@ const (
 	// at the same moment.
 	rejoinTime  = 15 * time.Second
 	releaseTime = 15 * time.Second
-	// leaveTime is how long clients have to move.
-	leaveTime = 3 * time.Second
 )
 
 // again has this mirror leave the group and ask to be let in anew, with the world of the others: it
@@ -244,7 +242,7 @@ func (m *Mirror) Leave() {
 	if m.life.state == out || m.life.leaveBy > 0 {
 		return
 	}
-	m.life.leaveBy = m.clock.steady + leaveTime
+	m.life.leaveBy = m.clock.steady + m.opt.LeaveTime
 	if m.show.server != nil {
 		m.show.server.Drain()
 	}

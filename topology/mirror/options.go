@@ -92,6 +92,9 @@ type Options struct {
 	HashEvery int
 	// MaxMirrors bounds the group. Default: 16.
 	MaxMirrors int
+	// LeaveTime is how long clients have to move to other mirrors when this one leaves. Default:
+	// 3 s.
+	LeaveTime time.Duration
 
 	// Keeper, if set, keeps the game on a disk. A mirror whose disk has a game does not found one,
 	// whatever Found says: it joins the others if they play, and if most of them died as well,
@@ -210,6 +213,7 @@ func (o *Options) fill() error {
 	o.ReviveAfter = max(cmp.Or(o.ReviveAfter, 5*time.Second), 2*Silence(o.History))
 	o.HashEvery = cmp.Or(o.HashEvery, 16)
 	o.MaxMirrors = cmp.Or(o.MaxMirrors, 16)
+	o.LeaveTime = cmp.Or(o.LeaveTime, 3*time.Second)
 	o.Name = cmp.Or(o.Name, o.Address.String())
 	s.Players = cmp.Or(s.Players, 64)
 	// so that players of other mirrors are seen without another tick's wait

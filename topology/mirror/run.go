@@ -22,7 +22,7 @@ func (m *Mirror) Run(ctx context.Context) error {
 			leaving = true
 			m.Leave()
 		},
-		Grace: leaveTime + 2*time.Second,
+		Grace: m.opt.LeaveTime + 2*time.Second,
 		Calls: &m.calls, Clock: drive.Since(m.born),
 	}.Run(ctx)
 	if leaving {

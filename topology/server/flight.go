@@ -6,8 +6,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Flight is how a world came to the tick in which its game panicked: a world some time before,
-// and what went in since. trace.WriteRun makes a trace of it.
+// A Flight is how a world came to the tick in which its game panicked, or to where it is: a world
+// some time before, and what went in since. trace.WriteRun makes a trace of it.
 type Flight struct {
 	// World is as it was before the first of Inputs. It is whoever's this is given to.
 	World *world.World
@@ -78,6 +78,29 @@ func (f *flightRecorder) take() *Flight {
 	out := &Flight{World: f.older, Inputs: f.inputs[:f.n]}
 	*f = flightRecorder{span: f.span}
 	return out
+}
+
+// copy gives what was kept and keeps it, or gives nil if there is nothing.
+func (f *flightRecorder) copy(g *world.Game) *Flight {
+	if f.span == 0 || f.n == 0 {
+		return nil
+	}
+	out := &Flight{World: f.older.Host().Clone(), Inputs: make([]*world.Inputs, f.n), Exact: true}
+	for i, in := range f.inputs[:f.n] {
+		out.Inputs[i] = g.NewInputs()
+		_ = out.Inputs[i].CopyFrom(in) // they are of one game
+	}
+	return out
+}
+
+// Flight is a copy of how the world came to where it is, as far as Options.Flight remembers, or nil:
+// for a diagnosis of a game that runs. It takes as long as copying a world and the inputs of some
+// seconds does.
+func (s *Server) Flight() *Flight {
+	if s.own == nil || s.failed.err != nil {
+		return nil
+	}
+	return s.own.flight.copy(s.game)
 }
 
 func (f *Flight) String() string {

@@ -68,6 +68,13 @@ func (s *Server) Drain(to ...netip.AddrPort) {
 	}
 }
 
+// Welcome ends what Drain began: newcomers are let in again. Those who were asked to go have gone, or
+// go on here if they were not let in elsewhere.
+func (s *Server) Welcome() { s.draining = nil }
+
+// Draining says whether newcomers are sent elsewhere; see Drain.
+func (s *Server) Draining() bool { return s.draining != nil }
+
 // nextServer takes the servers to which people are sent in turn.
 func (s *Server) nextServer() netip.AddrPort {
 	if len(s.draining) == 0 {

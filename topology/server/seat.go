@@ -54,6 +54,14 @@ func (s *Seat) Quality() conn.Quality {
 	return s.peer.conn.Quality()
 }
 
+// Ledger books what was sent to the person and came from them, over the connection that they have.
+func (s *Seat) Ledger() conn.Ledger {
+	if s.peer == nil {
+		return conn.Ledger{}
+	}
+	return s.peer.conn.Ledger()
+}
+
 // Commands tells how the person's commands arrived since they were given the connection that they
 // have.
 func (s *Seat) Commands() CommandCounts {

@@ -300,6 +300,13 @@ func (s *Server) Paused() bool { return s.paused }
 // Notice tells everyone something.
 func (s *Server) Notice(text string) { s.broadcast(wire.Message{Kind: wire.Notice, Text: text}) }
 
+// NoticeTo tells one person something. Someone who is away does not hear it.
+func (s *Server) NoticeTo(seat *Seat, text string) {
+	if seat.peer != nil {
+		s.notice(seat.peer, text)
+	}
+}
+
 // Kick throws someone out, and tells them why. Their seat is given up.
 func (s *Server) Kick(seat *Seat, why string) {
 	if seat.peer == nil {

@@ -227,6 +227,17 @@ func (k *Keeper) Tick(w *world.World, in *world.Inputs, seats []keep.Seat) {
 	k.handOver(w, in, seats)
 }
 
+// Save hands over the whole world as it is between two ticks, and says whether it could: while
+// another is being written, or ticks wait for the disk, it cannot. When Numbers has one chapter more
+// and a durable tick that is no less than the world's, it is safe.
+func (k *Keeper) Save(w *world.World, seats []keep.Seat) bool {
+	if !k.started || len(k.copies) == 0 || len(k.free) == 0 {
+		return false
+	}
+	k.handOver(w, nil, seats)
+	return true
+}
+
 // Took is told how long the world took to compute, which a recovery will take again.
 func (k *Keeper) Took(step time.Duration) { k.replay += step }
 
@@ -263,7 +274,9 @@ func (k *Keeper) handOver(w *world.World, in *world.Inputs, seats []keep.Seat) {
 		it.frame.Seats = k.changed(it.frame.Seats[:0], seats)
 	} else {
 		it.frame.Seats = it.frame.Seats[:0]
-		k.state.missed.Add(1)
+		if in != nil {
+			k.state.missed.Add(1)
+		}
 	}
 	if in == nil || k.due() {
 		k.copy(it, w, seats)

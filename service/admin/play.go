@@ -1,0 +1,329 @@
+package admin
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/topology/server"
+	"github.com/coeval-dev/coeval/topology/wire"
+	"github.com/coeval-dev/coeval/world"
+)
+
+func (a *API) status(c *call) (any, error) {
+	var out any
+	ctx, cancel := context.WithTimeout(c, patience)
+	defer cancel()
+	got := make(chan any, 1)
+	if err := a.game.Do(ctx, func() { got <- a.game.Status() }); err != nil {
+		return nil, refuse(http.StatusServiceUnavailable, "busy", "the game does not answer: %v", err)
+	}
+	out = <-got
+	return out, nil
+}
+
+func (a *API) metrics(c *call) (any, error) {
+	c.out.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	_, _ = c.out.Write(a.game.Metrics()) // who has gone need not be told
+	return nil, nil
+}
+
+// AuditLog is the answer to what was done.
+type AuditLog struct {
+	Entries []Entry `json:"entries"`
+}
+
+func (a *API) audit(c *call) (any, error) {
+	most := 100
+	if text := c.query("last"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > 10_000 {
+			return nil, bad(fmt.Errorf("last is %.20q: it must be from 1 to 10000", text))
+		}
+		most = n
+	}
+	list, err := a.folder.Logged(most)
+	return AuditLog{list}, err
+}
+
+// PauseRequest asks to let the world stand still, or go on. Why is shown to players.
+type PauseRequest struct {
+	Why string `json:"why,omitempty"`
+}
+
+// A Paused is the answer.
+type Paused struct {
+	Paused bool   `json:"paused"`
+	Tick   uint64 `json:"tick"`
+}
+
+func (a *API) setPaused(c *call, on bool) (any, error) {
+	var q PauseRequest
+	if err := c.decode(&q); err != nil {
+		return nil, err
+	}
+	if err := checkLine("the reason", q.Why, wire.MaxText); err != nil {
+		return nil, err
+	}
+	if a.game.Mirrored {
+		return nil, refuse(http.StatusConflict, "mirrors", "a game on mirrors cannot be paused: its "+
+			"world is not one server's to stop")
+	}
+	var out Paused
+	err := a.with(c, func(s *server.Server) error {
+		s.SetPaused(on, q.Why)
+		out = Paused{s.Paused(), uint64(s.World().Tick())}
+		return nil
+	})
+	return out, err
+}
+
+func (a *API) pause(c *call) (any, error)  { return a.setPaused(c, true) }
+func (a *API) resume(c *call) (any, error) { return a.setPaused(c, false) }
+
+// Levels are the answer to which levels there are.
+type Levels struct {
+	Now    string   `json:"now"`
+	Levels []string `json:"levels"`
+	// Files says whether the game takes a level as a file, and Most how many bytes it may have.
+	Files bool `json:"files"`
+	Most  int  `json:"most_bytes"`
+}
+
+func (a *API) levels(c *call) (any, error) {
+	l := &a.game.Title.Levels
+	out := Levels{Levels: append([]string{}, l.Names...), Files: l.Read != nil, Most: l.Limit()}
+	err := a.with(c, func(s *server.Server) error {
+		out.Now = s.Level().Name
+		return nil
+	})
+	return out, err
+}
+
+// LevelRequest asks for another level: by its name, or with its data. A seed of 0 is drawn.
+type LevelRequest struct {
+	Name string `json:"name,omitempty"`
+	Seed uint64 `json:"seed,string,omitempty"`
+	Data []byte `json:"data,omitempty"`
+}
+
+// A LevelBegun is the answer.
+type LevelBegun struct {
+	Level string `json:"level"`
+	Seed  uint64 `json:"seed,string"`
+}
+
+func mostLevel(a *API) int64 {
+	return int64(a.game.Title.Levels.Limit())/3*4 + 64<<10
+}
+
+// draw gives a number that no one can foresee.
+func draw() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return binary.BigEndian.Uint64(b[:])
+}
+
+// level begins another level, once it is ready: until then, and if anything is wrong with it, the
+// game goes on as it was.
+func (a *API) level(c *call) (any, error) {
+	var q LevelRequest
+	if err := c.decode(&q); err != nil {
+		return nil, err
+	}
+	if a.game.Mirrored {
+		return nil, refuse(http.StatusConflict, "mirrors", "mirrors stay in the level that their game "+
+			"was founded with: found another game with --uber --level, and send players there by drain; "+
+			"what the game takes as content can be changed")
+	}
+	l, err := a.readLevel(q)
+	if err != nil {
+		return nil, err
+	}
+	a.busy.Lock()
+	defer a.busy.Unlock()
+	var s *server.Server
+	if err := a.with(c, func(x *server.Server) error { s = x; return nil }); err != nil {
+		return nil, err
+	}
+	made, err := s.Prepare(l)
+	if err != nil {
+		return nil, refuse(http.StatusUnprocessableEntity, "level",
+			"the level cannot begin, and nothing was changed: %v", err)
+	}
+	err = a.with(c, func(s *server.Server) error { return s.Begin(made) })
+	a.knobs.forget()
+	return LevelBegun{l.Name, l.Seed}, err
+}
+
+// readLevel makes a level of what was asked, or says what is wrong with it.
+func (a *API) readLevel(q LevelRequest) (l game.Level, err error) {
+	t := a.game.Title
+	wrong := func(err error) error {
+		return refuse(http.StatusUnprocessableEntity, "level",
+			"that is no level, and nothing was changed: %v", err)
+	}
+	switch {
+	case len(q.Data) > t.Levels.Limit():
+		return l, wrong(fmt.Errorf("it has %d bytes, and at most %d may be", len(q.Data),
+			t.Levels.Limit()))
+	case len(q.Data) > 0:
+		if l, err = t.Bring(q.Data); err != nil {
+			return l, wrong(err)
+		}
+		if q.Name != "" {
+			l.Name = q.Name
+		}
+	case q.Name == "" && t.Levels.Settings != nil:
+		return l, bad(fmt.Errorf("say which: %s has %s", t.Name(), strings.Join(t.Levels.Names, ", ")))
+	case q.Name != "" && t.Levels.Settings == nil:
+		return l, bad(fmt.Errorf("%s has no levels: leave the name out, and it begins anew", t.Name()))
+	default:
+		l.Name = q.Name
+	}
+	l.Seed, l.Secret = q.Seed, draw()
+	if l.Seed == 0 {
+		l.Seed = draw()
+	}
+	if err := l.Check(); err != nil {
+		return l, wrong(err)
+	}
+	if _, err := t.Settings(l); err != nil {
+		if len(t.Levels.Names) > 0 {
+			err = fmt.Errorf("%w; there are %s", err, strings.Join(t.Levels.Names, ", "))
+		}
+		return l, wrong(err)
+	}
+	return l, nil
+}
+
+// A Saved is the answer to a save: the tick up to which nothing can be lost.
+type Saved struct {
+	Tick uint64 `json:"tick"`
+}
+
+func (a *API) save(c *call) (any, error) {
+	if a.game.Save == nil {
+		return nil, refuse(http.StatusConflict, "not_kept",
+			"the game is not kept: start the server with --keep FOLDER")
+	}
+	t, err := a.game.Save(c)
+	if err != nil {
+		return nil, refuse(http.StatusServiceUnavailable, "not_saved", "%v", err)
+	}
+	return Saved{uint64(t)}, nil
+}
+
+// DrainRequest asks to send everyone to other servers, newcomers included. To are their addresses;
+// none is those that the server knows, as mirrors do. Where it knows none, those who play stay, and
+// nobody new is let in.
+type DrainRequest struct {
+	To []string `json:"to,omitempty"`
+}
+
+// A Drained is the answer: how many are still here.
+type Drained struct {
+	Draining   bool `json:"draining"`
+	Players    int  `json:"players"`
+	Spectators int  `json:"spectators"`
+}
+
+const mostServers = wire.MaxServers
+
+func (a *API) drain(c *call) (any, error) {
+	var q DrainRequest
+	if err := c.decode(&q); err != nil {
+		return nil, err
+	}
+	var to []netip.AddrPort
+	for _, text := range q.To {
+		at, err := netip.ParseAddrPort(text)
+		if err != nil || at.Port() == 0 || len(q.To) > mostServers {
+			return nil, bad(fmt.Errorf("%.60q: give up to %d addresses with their ports, such as "+
+				"203.0.113.7:4000", text, mostServers))
+		}
+		to = append(to, netip.AddrPortFrom(at.Addr().Unmap(), at.Port()))
+	}
+	return a.setDraining(c, true, to)
+}
+
+func (a *API) welcome(c *call) (any, error) { return a.setDraining(c, false, nil) }
+
+func (a *API) setDraining(c *call, on bool, to []netip.AddrPort) (any, error) {
+	var out Drained
+	err := a.with(c, func(s *server.Server) error {
+		if on {
+			s.Drain(to...)
+		} else {
+			s.Welcome()
+		}
+		p := s.Population()
+		out = Drained{s.Draining(), p.Players, p.Spectators}
+		return nil
+	})
+	if err == nil && a.game.Unready != nil {
+		a.game.Unready(on)
+	}
+	return out, err
+}
+
+// ShutdownRequest asks for the program's end. Drain is how long players have to go on elsewhere, or
+// to come to an end; nothing is what the program was started with.
+type ShutdownRequest struct {
+	Drain string `json:"drain,omitempty"`
+	Why   string `json:"why,omitempty"`
+}
+
+// A Stopping is the answer.
+type Stopping struct {
+	Stopping bool `json:"stopping"`
+}
+
+func (a *API) shutdown(c *call) (any, error) {
+	var q ShutdownRequest
+	if err := c.decode(&q); err != nil {
+		return nil, err
+	}
+	if err := checkLine("the reason", q.Why, mostWhy); err != nil {
+		return nil, err
+	}
+	drain := time.Duration(-1)
+	if q.Drain != "" {
+		d, err := time.ParseDuration(q.Drain)
+		if err != nil || d < 0 || d > time.Hour {
+			return nil, bad(fmt.Errorf("drain is %.20q: it must be a time from 0s to 1h", q.Drain))
+		}
+		drain = d
+	}
+	if a.game.Stop == nil {
+		return nil, refuse(http.StatusConflict, "cannot", "this program ends in another way")
+	}
+	a.game.Stop(drain, q.Why)
+	return Stopping{true}, nil
+}
+
+// trialTicks is how far something is tried on a copy of the world before it is done to the world.
+const trialTicks = 8
+
+// try computes some ticks of a copy of the world, with inputs in the first of them. The error is that
+// the game panics; then the world itself is better left alone.
+func try(w *world.World, in *world.Inputs) error {
+	for range trialTicks {
+		var p *world.Panic
+		if errors.As(w.Host().TryStep(in), &p) {
+			text, _, _ := strings.Cut(p.Error(), "\n")
+			return refuse(http.StatusUnprocessableEntity, "panics",
+				"the game panics by it, and nothing was changed: %s", text)
+		}
+		in = nil
+	}
+	return nil
+}
