@@ -17,6 +17,7 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/join"
 	"github.com/coeval-dev/coeval/host/internal/load"
 	"github.com/coeval-dev/coeval/host/internal/mirrors"
+	"github.com/coeval-dev/coeval/host/internal/operators"
 	"github.com/coeval-dev/coeval/host/internal/peer"
 	"github.com/coeval-dev/coeval/host/internal/play"
 	"github.com/coeval-dev/coeval/host/internal/relays"
@@ -38,7 +39,7 @@ func (p *Program) commands(c *cli.Program) []*cobra.Command {
 	list := cli.In("play", play.Command(c), serve.Command(c), join.Command(c), peer.Command(c),
 		demo.Command(c))
 	list = append(list, cli.In("run", mirrors.Command(c), relays.Command(c), load.Command(c),
-		tokens.Command())...)
+		tokens.Command(), operators.Command())...)
 	list = append(list, cli.In("look",
 		traces.Command(c), traces.DesyncCommand(c), cli.VersionCommand(c))...)
 	for _, tool := range p.Tools {

@@ -166,7 +166,7 @@ func NewServer(t *game.Title, o ServeOptions) (*Server, error) {
 		WebSocket:    o.WebSocket,
 		WebTransport: o.WebTransport, Hosts: o.Hosts, Open: o.Open, Pause: o.Pause,
 		Page: o.Page, Client: o.Client, Record: o.Record, PanicTraces: o.Panics.Traces, Log: o.Log,
-		Public: o.Public, Origins: o.Web.Origins, Web: o.Web.inside(),
+		Public: o.Public, Origins: o.Web.Origins, Web: o.Web.inside(), Admin: o.Web.Admin.inside(),
 	})
 	return &Server{s}, err
 }
@@ -180,6 +180,9 @@ func (s *Server) HTTP() string { return s.s.HTTP() }
 // Links are where people play in their browsers: one for each name and address by which others
 // reach the page, or one for this machine. Without ServeOptions.Page there are none.
 func (s *Server) Links() []string { return s.s.Links() }
+
+// Admin is the address and port at which operators are answered, or nothing.
+func (s *Server) Admin() string { return s.s.Admin() }
 
 // Fingerprint is that of a certificate that the server has made, for JoinOptions.Trust, or nothing.
 func (s *Server) Fingerprint() string { return s.s.Fingerprint() }

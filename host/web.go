@@ -4,6 +4,7 @@ package host
 
 import (
 	"crypto/tls"
+	"time"
 
 	"github.com/coeval-dev/coeval/host/internal/serve"
 )
@@ -26,6 +27,28 @@ type WebOptions struct {
 	// Origins are hosts whose pages may get tokens and connect to a server. Default: all, since
 	// whoever has no token gets nowhere.
 	Origins []string
+	// Admin is how operators of a server or a mirror see and act, and how that ends.
+	Admin AdminOptions
+}
+
+// AdminOptions say how operators see and act while a server or a mirror runs, by the command admin
+// or any program that asks over HTTP, and how it ends. The zero value is not at all, and at once.
+type AdminOptions struct {
+	// Listen is the address of the API for operators, such as "127.0.0.1:4900". One that other
+	// machines reach needs TLS. Dir is the folder with their tokens, which the command admin token
+	// makes, with bans and mutes, which count without Listen, too, and with the audit log.
+	Listen, Dir string
+	// Drain is how long players have to go on elsewhere when the context ends, while nobody new is
+	// let in; a mirror's go to the others, for 3 s by default. DrainTo are where those of a server
+	// go: servers with the same key. Without, they play on for that long.
+	Drain   time.Duration
+	DrainTo []string
+}
+
+func (o *AdminOptions) inside() serve.AdminOptions {
+	return serve.AdminOptions{
+		Listen: o.Listen, Dir: o.Dir, Drain: o.Drain, DrainTo: o.DrainTo,
+	}
 }
 
 func (o *WebOptions) inside() serve.WebOptions {

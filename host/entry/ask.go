@@ -54,7 +54,7 @@ func AskBy(ctx context.Context, base *url.URL, t *Trust) (a Admission, err error
 	if err != nil {
 		return a, fmt.Errorf("%s: %w", at, err)
 	}
-	resp, err := t.client().Do(req)
+	resp, err := t.Client().Do(req)
 	if unknown := new(tls.CertificateVerificationError); errors.As(err, &unknown) {
 		return a, fmt.Errorf("%s has a certificate that is not trusted: %w; if it is the right "+
 			"one, give its fingerprint or file by --trust", base.Host, unknown.Err)

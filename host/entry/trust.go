@@ -70,8 +70,8 @@ func (t *Trust) config() *tls.Config {
 	return t.tls
 }
 
-// client asks over HTTP.
-func (t *Trust) client() *http.Client {
+// Client asks over HTTP.
+func (t *Trust) Client() *http.Client {
 	if t == nil {
 		return http.DefaultClient
 	}

@@ -42,7 +42,8 @@ type Game struct {
 	// Unready is told whether players should be sent elsewhere, by whoever asks at /readyz.
 	Unready func(on bool)
 	// Stop begins the program's end: players have so long to go on elsewhere.
-	Stop func(drain time.Duration, why string)
+	// Below zero is as long as the program was started with.
+	Stop func(drain time.Duration, why string) error
 	// Settings are what the program was started with, without secrets.
 	Settings []Setting
 	// Log is the last of the log. It may be nil.
@@ -171,7 +172,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := &call{Context: r.Context(), token: t, from: from, query: r.URL.Query().Get, out: w}
 	if t.Role < rt.role {
 		err := refuse(http.StatusForbidden, "role", "%s needs a token of the role %v, and yours has "+
-			"%v: make one with: coeval admin token make --role %v", rt.name, rt.role, t.Role, rt.role)
+			"%v", rt.name, rt.role, t.Role)
 		a.note(c, rt, err.Message, false)
 		answerError(w, err)
 		return
@@ -259,7 +260,7 @@ func (a *API) authenticate(r *http.Request, from netip.Addr) (Token, error) {
 	kind, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(kind, "Bearer") || secret == "" {
 		return Token{}, refuse(http.StatusUnauthorized, "token",
-			"give a token by Authorization: Bearer TOKEN; one is made with: coeval admin token make")
+			"give a token by Authorization: Bearer TOKEN")
 	}
 	list, err := a.folder.Tokens()
 	if err != nil {
@@ -274,7 +275,7 @@ func (a *API) authenticate(r *http.Request, from netip.Addr) (Token, error) {
 			false) // what matters is that it is refused
 		a.log.Warn("a token for administration was refused", "from", from.String())
 		return Token{}, refuse(http.StatusUnauthorized, "token",
-			"the token is wrong, was revoked or has expired: make one with: coeval admin token make")
+			"the token is wrong, was revoked or has expired")
 	}
 	return t, nil
 }
@@ -302,14 +303,17 @@ func find(r *http.Request) (*route, error) {
 
 // An Index is the answer of the API's root: what this token may ask.
 type Index struct {
-	Game  string   `json:"game"`
-	Name  string   `json:"name"` // of the token
-	Role  Role     `json:"role"`
-	Paths []string `json:"paths"`
+	Game string `json:"game"`
+	Name string `json:"name"` // of the token
+	Role Role   `json:"role"`
+	// Mirrored says that the world is one of several copies: what is changed in it is so in all.
+	Mirrored bool     `json:"mirrored"`
+	Paths    []string `json:"paths"`
 }
 
 func (a *API) index(c *call) (any, error) {
-	out := Index{Game: a.game.Title.Name(), Name: c.token.Name, Role: c.token.Role}
+	out := Index{Game: a.game.Title.Name(), Name: c.token.Name, Role: c.token.Role,
+		Mirrored: a.game.Mirrored}
 	for i := range routes {
 		if rt := &routes[i]; rt.role <= c.token.Role {
 			out.Paths = append(out.Paths, rt.method+" "+Path+rt.name)

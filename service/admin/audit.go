@@ -33,7 +33,7 @@ const mostWith = 4 << 10
 // Log adds an entry to the audit log. With durable it is safe from a crash of the machine when this
 // returns. The file is opened for each, so that it may be moved away at any time.
 func (f *Folder) Log(e Entry, durable bool) (err error) {
-	if len(e.With) > mostWith || !json.Valid(e.With) {
+	if len(e.With) > 0 && (len(e.With) > mostWith || !json.Valid(e.With)) {
 		e.With = json.RawMessage(fmt.Sprintf(`{"bytes":%d}`, len(e.With)))
 	}
 	e.At = f.now().UTC()

@@ -197,9 +197,6 @@ func (a *API) readLevel(q LevelRequest) (l game.Level, err error) {
 		return l, wrong(err)
 	}
 	if _, err := t.Settings(l); err != nil {
-		if len(t.Levels.Names) > 0 {
-			err = fmt.Errorf("%w; there are %s", err, strings.Join(t.Levels.Names, ", "))
-		}
 		return l, wrong(err)
 	}
 	return l, nil
@@ -306,7 +303,9 @@ func (a *API) shutdown(c *call) (any, error) {
 	if a.game.Stop == nil {
 		return nil, refuse(http.StatusConflict, "cannot", "this program ends in another way")
 	}
-	a.game.Stop(drain, q.Why)
+	if err := a.game.Stop(drain, q.Why); err != nil {
+		return nil, refuse(http.StatusConflict, "cannot", "%v", err)
+	}
 	return Stopping{true}, nil
 }
 

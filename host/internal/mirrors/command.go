@@ -30,7 +30,7 @@ their players are: give them where the sockets do not know, because they listen 
 all addresses, or because this machine is behind address translation.
 
 If a mirror dies its players go on at another, in the same body. Ctrl-C, or
-SIGTERM, moves them there first. The game goes on while most of its mirrors are in
+SIGTERM, moves them there first, within --drain. The game goes on while most of its mirrors are in
 touch; beside two, let a third machine be a --witness, which only votes.
 
 With --keep FOLDER, each mirror one of its own, the game survives the death of
@@ -40,7 +40,8 @@ that they have once most are back. Start each as before; with a game in its fold
 
 Over HTTP (--http), or HTTPS (--tls-cert), it answers /healthz and /readyz, to this
 machine (or --metrics-from) /status and /metrics, and with --open, /token, which
-lets anyone in. Settings can also come from the environment
+lets anyone in. With --admin operators see and act by "{program} admin"; knobs and
+content that they change are the same on all mirrors. Settings can also come from the environment
 and from a file, as with {program} serve. What {program} lab tune found is read by
 --settings, the same at all mirrors.`
 
@@ -109,6 +110,7 @@ func Command(p *cli.Program) *cobra.Command {
 		"HTTP address for health, metrics and tokens (default: as --listen, over TCP; \"none\" "+
 			"for none)")
 	r.Web.Flags(f)
+	r.Admin.Flags(f, 3*time.Second)
 	f.IntVar(&r.Mirror.Server.Limits.PerAddress, "per-address", 0,
 		"how many may be there from one address, IPv6 by /64; below 0 for no limit "+
 			"(default: a quarter of --players, at least 4)")
@@ -190,7 +192,7 @@ func (r *flags) check(cmd *cobra.Command) error {
 			r.Patience)
 	}
 	for _, name := range []string{"uber", "listen", "public", "open", "record", "players",
-		"multicast", "interface", "keep", "found-anew"} {
+		"multicast", "interface", "keep", "found-anew", "admin", "admin-dir", "drain"} {
 		if r.Witness && given(name) {
 			return cli.Usagef(
 				"--%s does not go with --witness, which has no world and no players", name)
@@ -222,6 +224,9 @@ func (r *flags) run(p *cli.Program, cmd *cobra.Command) error {
 		return cli.UsageError{Err: err}
 	}
 	if r.Log, err = r.settings.Logger(cmd.ErrOrStderr()); err != nil {
+		return err
+	}
+	if err := r.Admin.Fill(cmd.Flags()); err != nil {
 		return err
 	}
 	key, err := readKey(r.key)

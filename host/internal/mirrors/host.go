@@ -45,7 +45,9 @@ type Options struct {
 	Record                                 string
 	// Keep is how the game is kept on disk, if its Dir is one.
 	Keep keeping.Options
-	Log  *slog.Logger
+	// Admin is how operators see and act, and how the program ends.
+	Admin serve.AdminOptions
+	Log   *slog.Logger
 }
 
 // Run runs a mirror, or a witness, until the context ends.
@@ -97,6 +99,9 @@ type host struct {
 	meters  *serve.Meters
 	begun   atomic.Bool // it was let in
 	stops   atomic.Bool
+	drained atomic.Bool // an operator sends players elsewhere
+	admin   *serve.Admin
+	end     context.CancelCauseFunc
 	tick    world.Tick   // that was shown last
 	moved   atomic.Int64 // when it was another, as Unix time in milliseconds
 
@@ -110,6 +115,10 @@ type host struct {
 // open opens everything. On an error nothing is left open.
 func (o *Options) open(ctx context.Context) (_ *host, err error) {
 	h := &host{Options: *o, title: o.Mirror.Server.Title, record: recording.New(o.Record, o.Log)}
+	h.Mirror.LeaveTime = o.Admin.Drain
+	if h.admin, err = serve.OpenAdmin(o.Admin, &h.Mirror.Server.Rules, &h.Log); err != nil {
+		return nil, err
+	}
 	if o.Record != "" {
 		if err := unrecorded(o.Record); err != nil {
 			return nil, err
@@ -131,9 +140,13 @@ func (o *Options) open(ctx context.Context) (_ *host, err error) {
 	defer func() {
 		if err != nil {
 			h.sockets.close()
+			h.admin.Close()
 		}
 	}()
 	if h.print, err = h.site.Secure(); err != nil {
+		return nil, err
+	}
+	if err = h.admin.Listen(&h.site); err != nil {
 		return nil, err
 	}
 	m := &h.Mirror
@@ -143,7 +156,7 @@ func (o *Options) open(ctx context.Context) (_ *host, err error) {
 		}
 	}
 	m.Address, m.Public, m.News, m.Settled = h.sockets.address, h.sockets.public, h.news, h.keep
-	m.Server.News = func(n server.News) { serve.News(o.Log, n) }
+	m.Server.News = func(n server.News) { serve.News(h.Log, n) }
 	h.meters = serve.NewMeters(h.title.Game, h.read)
 	m.Server.Ticked = h.ticked
 	if m.Found && !h.back { // who joins begins with what is settled first
@@ -161,6 +174,9 @@ func (o *Options) open(ctx context.Context) (_ *host, err error) {
 
 // run drives the mirror until the context ends.
 func (h *host) run(ctx context.Context) error {
+	ctx, h.end = context.WithCancelCause(ctx)
+	defer h.end(nil)
+	h.admin.Run(h.administered(), h.Log)
 	h.site.Run(h.pages(), h.Log)
 	h.site.Warn(h.Log, h.Open)
 	defer context.AfterFunc(ctx, func() { h.stops.Store(true) })()
@@ -205,6 +221,7 @@ func (o *Options) unanswered(self netip.AddrPort) error {
 
 func (h *host) close() error {
 	h.site.Close()
+	h.admin.Close()
 	return errors.Join(h.closeKept(), h.mirror.Load().Close(), h.record.Close())
 }
 

@@ -88,6 +88,8 @@ func (h *host) readiness(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 	case h.stops.Load():
 		err = errors.New("stopping")
+	case h.drained.Load():
+		err = errors.New("draining")
 	case p != mirror.Serving:
 		err = errors.New(p.String())
 	case h.stuck(p, time.Now()):

@@ -57,6 +57,11 @@ again, the server goes on at the last tick that was flushed (--flush), and playe
 back to their bodies by their tickets. The folder holds the key of the tickets and the
 world's secrets.
 
+With --admin ADDRESS operators see and act while the game runs, by "{program} admin":
+who is there, kick, ban, mute, message, pause, level, content, knobs, save, drain, a
+diagnosis. Their tokens are in --admin-dir. With --drain 30s the first signal lets
+nobody new in, and players have so long to go on at --drain-to, or to finish.
+
 The line to join with is printed at the start, with an address of this machine;
 from elsewhere it may have others. If the game panics it is said where, and
 how it came to that is written into a trace, NAME-panic-TICK.trace, which {program}
@@ -123,6 +128,10 @@ func Command(p *cli.Program) *cobra.Command {
 		"hosts whose pages may get tokens and connect, such as play.example.org "+
 			"(default: all; with --page, only that page)")
 	s.Web.Flags(f)
+	s.Admin.Flags(f, 0)
+	f.StringSliceVar(&s.Admin.DrainTo, "drain-to", nil,
+		"with --drain, servers with the same --key at which players go on (default: they play on here "+
+			"for that long)")
 	f.IntVar(&s.Server.Limits.PerAddress, "per-address", 0,
 		"how many may be there from one address, IPv6 by /64; below 0 for no limit "+
 			"(default: a quarter of --players, at least 4)")
@@ -172,6 +181,12 @@ func (s *flags) run(p *cli.Program, cmd *cobra.Command, t *game.Title) (err erro
 	}
 	if s.Log, err = s.settings.Logger(cmd.ErrOrStderr()); err != nil {
 		return err
+	}
+	if err := s.Admin.Fill(cmd.Flags()); err != nil {
+		return err
+	}
+	if len(s.Admin.DrainTo) > 0 && s.Admin.Drain == 0 {
+		return cli.Usagef("--drain-to goes with --drain, how long players have to go there")
 	}
 	if err := s.knobs.Choose(cmd, "architecture", &s.Architecture,
 		func(a string) (string, bool) {

@@ -66,10 +66,10 @@ const fresh = time.Second
 // Handler is what Prometheus asks. The numbers are taken once, for all who ask at the same time or
 // soon after: so however many do, none of them keeps the others from an answer, nor takes more of
 // the server's time than one would.
-func (m *Meters) Handler() http.Handler { return &told{ask: m.text} }
+func (m *Meters) Handler() http.Handler { return &told{ask: m.Text} }
 
-// text is all numbers, as Prometheus reads them.
-func (m *Meters) text() []byte {
+// Text is all numbers, as Prometheus reads them.
+func (m *Meters) Text() []byte {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var own, all Metrics
@@ -123,8 +123,8 @@ func (m *Meters) health(w http.ResponseWriter, _ *http.Request) {
 // readiness says whether players should be sent here.
 func (m *Meters) readiness(w http.ResponseWriter, _ *http.Request) {
 	var err error
-	if !m.ready.Load() {
-		err = errors.New("starting or stopping")
+	if !m.ready.Load() || m.last.Load() == 0 {
+		err = errors.New("starting, draining or stopping")
 	}
 	Say(w, "ready", err)
 }

@@ -68,7 +68,9 @@ type Options struct {
 	PanicTraces string
 	// Keep is how the game is kept on disk, if its Dir is one.
 	Keep keeping.Options
-	Log  *slog.Logger
+	// Admin is how operators see and act, and how the program ends.
+	Admin AdminOptions
+	Log   *slog.Logger
 
 	anyPort bool // will do for WebTransport
 }
@@ -168,7 +170,9 @@ type Server struct {
 	record *recording.Recording
 	panics string // the folder for traces of panics, or nothing
 	meters *Meters
-	keep   *kept // nil without
+	keep   *kept  // nil without
+	admin  *Admin // nil without
+	ending ending
 }
 
 // New opens the sockets of a server. On an error nothing is left open.
@@ -187,9 +191,16 @@ func New(o Options) (_ *Server, err error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{
-		log: o.Log, title: o.Server.Title, panics: o.PanicTraces, mux: http.NewServeMux(),
-		record: recording.New(o.Record, o.Log),
+		title: o.Server.Title, panics: o.PanicTraces, mux: http.NewServeMux(),
+		ending: ending{drain: o.Admin.Drain, asked: make(chan wish, 1)},
 	}
+	if s.ending.to, err = o.Admin.elsewhere(context.Background()); err != nil {
+		return nil, err
+	}
+	if s.admin, err = OpenAdmin(o.Admin, &o.Server.Rules, &o.Log); err != nil {
+		return nil, err
+	}
+	s.log, s.record = o.Log, recording.New(o.Record, o.Log)
 	if s.keep, err = openKept(&o); err != nil {
 		return nil, err
 	}
@@ -201,6 +212,7 @@ func New(o Options) (_ *Server, err error) {
 		if err != nil {
 			CloseAll(links)
 			s.site.Close()
+			s.admin.Close()
 			_ = s.keep.close(nil)
 		}
 	}()
@@ -247,8 +259,10 @@ func (s *Server) introduce(o *Options) (err error) {
 	}
 	s.site.WebOptions = o.Web
 	s.site.Names = append(s.site.Names, o.Hosts...)
-	s.print, err = s.site.Secure()
-	return err
+	if s.print, err = s.site.Secure(); err != nil {
+		return err
+	}
+	return s.admin.Listen(&s.site)
 }
 
 // perSource is how many places of a browser's carrier one address has: for its seats, and as many
@@ -390,6 +404,9 @@ func (s *Server) Addr() netip.AddrPort { return s.socket.LocalAddr() }
 // HTTP is the address and port at which the server answers over HTTP and players join, or nothing.
 func (s *Server) HTTP() string { return s.site.Addr() }
 
+// Admin is where operators are answered, or nothing.
+func (s *Server) Admin() string { return s.admin.Addr() }
+
 // Fingerprint is that of a certificate that the server has made, by which clients trust it, or
 // nothing.
 func (s *Server) Fingerprint() string { return s.print }
@@ -404,9 +421,15 @@ func (s *Server) Run(ctx context.Context) error {
 	s.log.Info("serving", "game", s.title.Name(), "level", level.Name, "seed", level.Seed,
 		"udp", s.socket.LocalAddr().String(), "http", s.HTTP(), "scheme", s.site.Scheme())
 	s.site.Warn(s.log, s.open)
-	s.meters.ready.Store(true)
-	err := s.play(ctx)
-	s.meters.ready.Store(false)
+	s.meters.SetReady(true)
+	s.admin.Run(s.administered(), s.log)
+	play, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	var watching sync.WaitGroup
+	watching.Go(func() { s.watch(ctx, play, end) })
+	err := s.play(play)
+	s.meters.SetReady(false)
+	end(nil)
+	watching.Wait()
 	st := s.server.Stats()
 	s.log.Info("stopped", "ticks", st.Ticks, "joined", st.Joined, "snapshots", st.Snapshots)
 	return err
@@ -436,5 +459,6 @@ func (s *Server) play(ctx context.Context) error {
 // Close closes the sockets, and says whether all of the match was recorded and kept.
 func (s *Server) Close() error {
 	s.site.Close()
+	s.admin.Close()
 	return errors.Join(s.server.Close(), s.record.Close(), s.keep.close(s.server))
 }

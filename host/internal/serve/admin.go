@@ -1,0 +1,163 @@
+//go:build !js
+
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/link/udp"
+	"github.com/coeval-dev/coeval/service/admin"
+	"github.com/coeval-dev/coeval/topology/server"
+)
+
+// AdminOptions say how operators reach a program that serves, and how it ends.
+type AdminOptions struct {
+	// Listen is the address of the API for operators, over TCP; nothing is none. Dir is the folder
+	// with tokens, bans and the audit log. Bans count without Listen, too.
+	Listen, Dir string
+	// Drain is how long players have to go on elsewhere when the program is told to end, and DrainTo
+	// where: addresses of other servers with the same key.
+	Drain   time.Duration
+	DrainTo []string
+	// Settings are what the program was started with, for a diagnosis.
+	Settings []admin.Setting
+}
+
+// Flags adds the flags. The default of --drain is the caller's.
+func (o *AdminOptions) Flags(f *pflag.FlagSet, drain time.Duration) {
+	f.StringVar(&o.Listen, "admin", "",
+		"address at which operators see and act, such as 127.0.0.1:4900, with {program} admin; "+
+			"beyond this machine it needs HTTPS (default: none)")
+	f.StringVar(&o.Dir, "admin-dir", "",
+		"folder with the tokens of operators, bans and the audit log, from: {program} admin token "+
+			"make")
+	f.DurationVar(&o.Drain, "drain", drain,
+		"how long players have to go on elsewhere when the program is told to end")
+}
+
+// Fill takes down what the command line says, and looks at what can be wrong with it.
+func (o *AdminOptions) Fill(f *pflag.FlagSet) error {
+	switch {
+	case o.Listen != "" && o.Dir == "":
+		return cli.Usagef("--admin needs --admin-dir, the folder with the tokens of those who may: " +
+			"make one with: {program} admin token make --dir FOLDER --role operate --name NAME")
+	case o.Drain < 0 || o.Drain > time.Hour:
+		return cli.Usagef("--drain is %v: it must be from 0s to 1h", o.Drain)
+	}
+	f.VisitAll(func(x *pflag.Flag) {
+		if x.Name != "help" {
+			o.Settings = append(o.Settings, admin.Setting{Name: x.Name, Value: x.Value.String()})
+		}
+	})
+	return nil
+}
+
+// An Admin is how operators reach a game. Nil is one that they do not reach.
+type Admin struct {
+	opt    AdminOptions
+	folder *admin.Folder
+	tail   admin.Tail
+	site   Site
+}
+
+// OpenAdmin opens the folder, has its bans and mutes count, and remembers what is logged from now on.
+func OpenAdmin(o AdminOptions, rules *server.Rules, log **slog.Logger) (*Admin, error) {
+	if o.Listen != "" && o.Dir == "" {
+		return nil, errors.New("operators need a folder with their tokens: set AdminOptions.Dir")
+	}
+	if o.Dir == "" {
+		return nil, nil
+	}
+	a := &Admin{opt: o}
+	var err error
+	if a.folder, err = admin.OpenFolder(o.Dir); err != nil {
+		return nil, err
+	}
+	a.folder.Enforce(rules)
+	*log = a.tail.Wrap(*log)
+	return a, nil
+}
+
+// Listen opens the port, where there is to be one. It answers as the site does: over HTTPS with the
+// same certificate. Without that it answers this machine alone.
+func (a *Admin) Listen(s *Site) (err error) {
+	if a == nil || a.opt.Listen == "" {
+		return nil
+	}
+	l, err := net.Listen("tcp", a.opt.Listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = fmt.Errorf("another program has the port, perhaps another server: stop that, or "+
+			"choose another with --admin: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	if s.tls == nil && !addrOf(l.Addr().String()).IsLoopback() {
+		_ = l.Close() // nothing came by it
+		return cli.Usagef("--admin %s is reached from other machines, and tokens would pass in the "+
+			"clear: give --tls-cert and --tls-key, or --tls-self-signed, or listen at this machine "+
+			"alone, as --admin 127.0.0.1:4900", a.opt.Listen)
+	}
+	a.site.Listener, a.site.WebOptions, a.site.tls = l, s.WebOptions, s.tls
+	return nil
+}
+
+// Run begins to answer. Settings and log are filled in.
+func (a *Admin) Run(g admin.Game, log *slog.Logger) {
+	if a == nil || a.site.Listener == nil {
+		return
+	}
+	g.Settings, g.Log = a.opt.Settings, &a.tail
+	api := admin.New(a.folder, g, log)
+	a.site.Run(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A level may be large and take long, and a diagnosis as well. Those who are no operators are
+		// refused by their headers, before that matters.
+		c := http.NewResponseController(w)
+		_ = c.SetReadDeadline(time.Now().Add(downloadTime))  // what cannot be set has the limit of all
+		_ = c.SetWriteDeadline(time.Now().Add(downloadTime)) // the same
+		api.ServeHTTP(w, r)
+	}), log)
+	log.Info("operators are answered", "admin", a.site.Addr(), "scheme", a.site.Scheme(),
+		"folder", a.opt.Dir)
+}
+
+// Addr is where operators are answered, or nothing.
+func (a *Admin) Addr() string {
+	if a == nil {
+		return ""
+	}
+	return a.site.Addr()
+}
+
+// Close ends it, and gives the port free.
+func (a *Admin) Close() {
+	if a != nil {
+		a.site.Close()
+	}
+}
+
+// elsewhere finds the servers to which players are sent at the end.
+func (o *AdminOptions) elsewhere(ctx context.Context) (list []netip.AddrPort, err error) {
+	for _, name := range o.DrainTo {
+		at, err := udp.Resolve(ctx, strings.TrimSpace(name))
+		if err != nil || at.Port() == 0 {
+			return nil, cli.Usagef("--drain-to %q: want an address and a port, like "+
+				"203.0.113.7:4000: %v", name, cmp.Or(err, errors.New("it has no port")))
+		}
+		list = append(list, netip.AddrPortFrom(at.Addr().Unmap(), at.Port()))
+	}
+	return list, nil
+}
