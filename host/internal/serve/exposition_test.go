@@ -70,7 +70,7 @@ func TestExposition(t *testing.T) {
 	// A server that does not answer has no numbers of its own.
 	no := func(context.Context, *Metrics) error { return errors.New("no") }
 	silent := NewMeters(pong.Game, no)
-	if text := silent.text(); !bytes.Contains(text, []byte("go_goroutines")) ||
+	if text := silent.Text(); !bytes.Contains(text, []byte("go_goroutines")) ||
 		bytes.Contains(text, []byte("coeval_things")) {
 		t.Errorf("%s", text)
 	}
