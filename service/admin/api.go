@@ -270,10 +270,11 @@ func (a *API) authenticate(r *http.Request, from netip.Addr) (Token, error) {
 	}
 	t, ok := findToken(list, secret, now)
 	if !ok {
-		a.failures.count(from, now)
-		_ = a.folder.Log(Entry{Who: "-", From: from.String(), What: "token", Result: "refused"},
-			false) // what matters is that it is refused
-		a.log.Warn("a token for administration was refused", "from", from.String())
+		if a.failures.count(from, now) {
+			_ = a.folder.Log(Entry{Who: "-", From: from.String(), What: "token", Result: "refused"},
+				false) // what matters is that it is refused
+			a.log.Warn("a token for administration was refused", "from", from.String())
+		}
 		return Token{}, refuse(http.StatusUnauthorized, "token",
 			"the token is wrong, was revoked or has expired")
 	}
@@ -343,6 +344,14 @@ func (a *API) with(ctx context.Context, f func(s *server.Server) error) error {
 	defer cancel()
 	done := make(chan error, 1)
 	err := a.game.Do(ctx, func() {
+		defer func() { // what a request does is to harm no game
+			if v := recover(); v != nil {
+				a.log.Error("a request to the admin API panicked", "panic", fmt.Sprint(v), "stack",
+					string(debug.Stack()))
+				done <- refuse(http.StatusInternalServerError, "panic", "it panicked: %v; the log "+
+					"says where", v)
+			}
+		}()
 		s := a.game.Server()
 		switch {
 		case s == nil:

@@ -120,6 +120,8 @@ func TestHostile(t *testing.T) {
 		{"level", LevelRequest{Data: make([]byte, 5000)}, 422},
 		{"level", LevelRequest{Data: make([]byte, 1<<20)}, 413},
 		{"level", LevelRequest{Name: long}, 422},
+		{"level", LevelRequest{Data: []byte("map bomb")}, 500},
+		{"level", LevelRequest{Data: []byte("map thirteen")}, 422},
 		{"content", nil, 400},
 		{"content", make([]byte, 70<<10), 413},
 		{"content", []byte("damaged"), 422},
@@ -284,10 +286,12 @@ func TestPeople(t *testing.T) {
 	}
 	again.join(2, "bob").arrives(t)
 	now := time.Now().Add(2 * time.Hour)
-	again.folder.mu.Lock()
-	again.folder.now = func() time.Time { return now }
-	again.folder.mu.Unlock()
-	if again.folder.Sanctioned(Ban, 2, netip.Addr{}) != nil {
+	later, err := OpenFolder(dir)
+	must(t, err)
+	_, err = later.AddSanctions(Sanction{Kind: Ban, Client: 2, Until: now.Add(-time.Hour)})
+	must(t, err)
+	later.now = func() time.Time { return now }
+	if later.Sanctioned(Ban, 2, netip.Addr{}) != nil {
 		t.Error("a ban that is over counts")
 	}
 }

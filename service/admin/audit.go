@@ -41,8 +41,11 @@ func (f *Folder) Log(e Entry, durable bool) (err error) {
 	if err != nil {
 		return err
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	release, err := f.hold()
+	if err != nil {
+		return err
+	}
+	defer release()
 	_, statErr := os.Stat(f.at(auditName))
 	file, err := os.OpenFile(f.at(auditName), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -78,8 +81,6 @@ func torn(f *os.File) bool {
 // Logged gives the last entries of the audit log, at most so many, oldest first. Lines that a crash
 // has torn are left out.
 func (f *Folder) Logged(most int) ([]Entry, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	file, err := os.Open(f.at(auditName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return []Entry{}, nil

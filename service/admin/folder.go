@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,21 +19,24 @@ const (
 	tokensName    = "tokens.json"
 	sanctionsName = "sanctions.json"
 	auditName     = "audit.jsonl"
+	lockName      = "lock"
 
 	// mostFile bounds what is read of a file.
 	mostFile = 16 << 20
 )
 
 // A Folder is where administration keeps what outlives the program: hashes of tokens, who is banned
-// or muted, and what was done. Only its owner can read it. One folder is for one server; the program
-// that makes tokens may use it at the same time. Any goroutine may call its methods.
+// or muted, and what was done. Only its owner can read it. Several programs may use one at the same
+// time, such as two servers on a machine, and the command that makes tokens. Any goroutine may call
+// its methods.
 type Folder struct {
 	dir string
 	now func() time.Time
 
-	mu        sync.Mutex // of files, and of what follows
-	sanctions []Sanction
-	next      uint64 // the number of the next sanction
+	// files is held while files are read and written, which may take long. What a server asks
+	// between ticks is in memory, and waits for no disk.
+	files     sync.Mutex
+	sanctions atomic.Pointer[[]Sanction]
 }
 
 // OpenFolder opens a folder, and makes it if it is not there. What is damaged is an error, and stays
@@ -48,7 +52,26 @@ func OpenFolder(dir string) (*Folder, error) {
 	if _, err := f.readTokens(); err != nil {
 		return nil, err
 	}
-	return f, f.readSanctions()
+	return f, f.Reload()
+}
+
+// hold keeps other goroutines and programs from changing files until what it gives is called.
+func (f *Folder) hold() (release func(), err error) {
+	f.files.Lock()
+	file, err := os.OpenFile(f.at(lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil {
+		if err = lock(file); err != nil {
+			_ = file.Close() // it is not ours
+		}
+	}
+	if err != nil {
+		f.files.Unlock()
+		return nil, fmt.Errorf("the folder for administration: %w", err)
+	}
+	return func() {
+		_ = file.Close() // others may
+		f.files.Unlock()
+	}, nil
 }
 
 // Dir is the folder's name.

@@ -120,16 +120,28 @@ func TestSanctionsInFull(t *testing.T) {
 	must(t, err)
 	again, err := OpenFolder(f.dir)
 	must(t, err)
-	if len(again.sanctions) != 1 || again.next != 5 || again.Sanctioned(Mute, 7,
+	if len(again.Sanctions()) != 1 || again.Sanctions()[0].ID != 4 || again.Sanctioned(Mute, 7,
 		netip.MustParseAddr("2001:db8::9%eth0")) == nil || again.Sanctioned(Mute, 7,
 		netip.MustParseAddr("2001:db8:1::9")) != nil {
-		t.Errorf("%+v", again.sanctions)
+		t.Errorf("%+v", again.Sanctions())
 	}
-	f.sanctions = make([]Sanction, mostSanctions)
+	// what another program adds is not lost, and counts when the folder is looked at again
+	_, err = again.AddSanctions(Sanction{Kind: Ban, Client: 8})
+	must(t, err)
+	_, err = f.AddSanctions(Sanction{Kind: Ban, Client: 9})
+	must(t, err)
+	must(t, again.Reload())
+	if f.Sanctioned(Ban, 8, netip.Addr{}) == nil || again.Sanctioned(Ban, 9, netip.Addr{}) == nil {
+		t.Errorf("%+v, %+v", f.Sanctions(), again.Sanctions())
+	}
+	many := make([]Sanction, mostSanctions)
+	for i := range many {
+		many[i] = Sanction{ID: uint64(i + 1), Kind: Ban, Client: uint64(i + 100)}
+	}
+	must(t, f.setSanctions(many, mostSanctions+1))
 	if _, err := f.AddSanctions(Sanction{Kind: Ban, Client: 2}); err == nil {
 		t.Error("there is no end to them")
 	}
-	f.sanctions = nil
 	must(t, os.RemoveAll(f.dir))
 	if _, err := f.AddSanctions(Sanction{Kind: Ban, Client: 2}); err == nil ||
 		f.Sanctioned(Ban, 2, netip.Addr{}) != nil {

@@ -11,8 +11,9 @@ import (
 // failures bound how many tokens may be tried in vain from one address, or one network (/64) of
 // IPv6: some at once, then one every few seconds. Whoever is over that is not even looked at.
 type failures struct {
-	mu sync.Mutex
-	of map[netip.Addr]failed
+	mu  sync.Mutex
+	of  map[netip.Addr]failed
+	all failed // of all addresses, so that many of them do not fill a disk
 }
 
 // failed is how many tries one address has had, of which time takes some away.
@@ -25,6 +26,7 @@ const (
 	failuresAtOnce = 10
 	failureAgain   = 6 * time.Second // after which one more may be tried
 	mostFailures   = 4096            // addresses that are remembered
+	failuresNoted  = 100             // that are written down at once
 )
 
 func (f failed) now(now time.Time) float64 {
@@ -38,8 +40,8 @@ func (l *failures) over(from netip.Addr, now time.Time) bool {
 	return l.of[link.SourceOf(from)].now(now) > failuresAtOnce-1
 }
 
-// count notes a try in vain.
-func (l *failures) count(from netip.Addr, now time.Time) {
+// count notes a try in vain, and says whether it is worth writing down.
+func (l *failures) count(from netip.Addr, now time.Time) (note bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.of == nil {
@@ -50,6 +52,11 @@ func (l *failures) count(from netip.Addr, now time.Time) {
 		l.forget(now)
 	}
 	l.of[from] = failed{l.of[from].now(now) + 1, now}
+	if l.all.now(now) > failuresNoted-1 {
+		return false
+	}
+	l.all = failed{l.all.now(now) + 1, now}
+	return true
 }
 
 // forget makes room: those that may try as many as anyone go first, or else the mildest of a few.

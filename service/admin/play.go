@@ -159,6 +159,9 @@ func (a *API) level(c *call) (any, error) {
 		return nil, refuse(http.StatusUnprocessableEntity, "level",
 			"the level cannot begin, and nothing was changed: %v", err)
 	}
+	if err := try(made.World().Host().Clone(), nil); err != nil {
+		return nil, err
+	}
 	err = a.with(c, func(s *server.Server) error { return s.Begin(made) })
 	a.knobs.forget()
 	return LevelBegun{l.Name, l.Seed}, err

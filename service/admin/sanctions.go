@@ -105,24 +105,35 @@ func parseSanctions(data []byte) (f sanctionFile, err error) {
 	return f, nil
 }
 
-func (f *Folder) readSanctions() error {
-	data, err := f.read(sanctionsName)
-	if err != nil || data == nil {
-		f.next = 1
-		return err
-	}
-	file, err := parseSanctions(data)
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.at(sanctionsName), err)
-	}
-	f.sanctions, f.next = file.Sanctions, max(file.Next, 1)
-	for i := range f.sanctions {
-		f.next = max(f.next, f.sanctions[i].ID+1)
-	}
-	return nil
+// Reload has those bans and mutes count that are in the folder, which another program may have
+// changed. On an error those count that did.
+func (f *Folder) Reload() error {
+	f.files.Lock()
+	defer f.files.Unlock()
+	_, err := f.readSanctions()
+	return err
 }
 
-// setSanctions writes a list, and has it count once it is safe. The lock is held.
+// readSanctions reads the file, and has count what is in it. Files are held.
+func (f *Folder) readSanctions() (file sanctionFile, err error) {
+	data, err := f.read(sanctionsName)
+	if err != nil {
+		return file, err
+	}
+	if data != nil {
+		if file, err = parseSanctions(data); err != nil {
+			return file, fmt.Errorf("%s: %w", f.at(sanctionsName), err)
+		}
+	}
+	file.Next = max(file.Next, 1)
+	for i := range file.Sanctions {
+		file.Next = max(file.Next, file.Sanctions[i].ID+1)
+	}
+	f.sanctions.Store(&file.Sanctions)
+	return file, nil
+}
+
+// setSanctions writes a list, and has it count once it is safe. Files are held.
 func (f *Folder) setSanctions(list []Sanction, next uint64) error {
 	if list == nil {
 		list = []Sanction{}
@@ -130,7 +141,7 @@ func (f *Folder) setSanctions(list []Sanction, next uint64) error {
 	err := f.write(sanctionsName,
 		sanctionFile{Version: sanctionVersion, Next: next, Sanctions: list})
 	if err == nil {
-		f.sanctions, f.next = list, next
+		f.sanctions.Store(&list)
 	}
 	return err
 }
@@ -139,9 +150,16 @@ func (f *Folder) setSanctions(list []Sanction, next uint64) error {
 // none. It gives them as they are kept. One of the same kind of the same person takes the place of
 // another; those that are over are forgotten.
 func (f *Folder) AddSanctions(add ...Sanction) ([]Sanction, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	now, next := f.now(), f.next
+	release, err := f.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	file, err := f.readSanctions()
+	if err != nil {
+		return nil, err
+	}
+	now, next := f.now(), file.Next
 	for i := range add {
 		add[i].ID, add[i].Made = next, now.UTC().Truncate(time.Second)
 		add[i].Until = add[i].Until.UTC().Truncate(time.Second)
@@ -150,7 +168,7 @@ func (f *Folder) AddSanctions(add ...Sanction) ([]Sanction, error) {
 		}
 		next++
 	}
-	list := slices.DeleteFunc(slices.Clone(f.sanctions), func(s Sanction) bool {
+	list := slices.DeleteFunc(slices.Clone(file.Sanctions), func(s Sanction) bool {
 		return s.Over(now) || slices.ContainsFunc(add, func(n Sanction) bool {
 			return n.Kind == s.Kind && n.Client == s.Client && n.Network == s.Network
 		})
@@ -164,12 +182,19 @@ func (f *Folder) AddSanctions(add ...Sanction) ([]Sanction, error) {
 // Lift ends sanctions of a kind: that with a number, or all of an account or a network, as people
 // write them. It gives those that it ended.
 func (f *Folder) Lift(kind, which string) (gone []Sanction, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	release, err := f.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	file, err := f.readSanctions()
+	if err != nil {
+		return nil, err
+	}
 	now := f.now()
 	network, _ := ParseNetwork(which)
 	account := strings.TrimPrefix(which, "client:")
-	kept := slices.DeleteFunc(slices.Clone(f.sanctions), func(s Sanction) bool {
+	kept := slices.DeleteFunc(slices.Clone(file.Sanctions), func(s Sanction) bool {
 		if s.Kind != kind || s.Over(now) || which != fmt.Sprint(s.ID) &&
 			(s.Client == 0 || account != fmt.Sprint(s.Client)) &&
 			(!network.IsValid() || s.Network != network) {
@@ -182,25 +207,22 @@ func (f *Folder) Lift(kind, which string) (gone []Sanction, err error) {
 		return nil, fmt.Errorf("there is no %s with the number, account or network %.60q", kind,
 			which)
 	}
-	return gone, f.setSanctions(kept, f.next)
+	return gone, f.setSanctions(kept, file.Next)
 }
 
 // Sanctions lists those that count now.
 func (f *Folder) Sanctions() []Sanction {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	now := f.now()
-	return slices.DeleteFunc(slices.Clone(f.sanctions), func(s Sanction) bool { return s.Over(now) })
+	return slices.DeleteFunc(slices.Clone(*f.sanctions.Load()), func(s Sanction) bool { return s.Over(now) })
 }
 
-// Sanctioned finds a sanction of a kind that is of somebody, or gives nil.
+// Sanctioned finds a sanction of a kind that is of somebody, or gives nil. It waits for nothing.
 func (f *Folder) Sanctioned(kind string, client uint64, from netip.Addr) *Sanction {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	now := f.now()
-	for i := range f.sanctions {
-		if s := f.sanctions[i]; s.Kind == kind && s.of(client, from) && !s.Over(now) {
-			return &s
+	list, now := *f.sanctions.Load(), f.now()
+	for i := range list {
+		if s := &list[i]; s.Kind == kind && s.of(client, from) && !s.Over(now) {
+			found := *s
+			return &found
 		}
 	}
 	return nil

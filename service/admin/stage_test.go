@@ -78,12 +78,20 @@ var park = &game.Title{
 			}
 		}),
 		world.OnStart(func(w *world.World) {
-			world.StateOf[gravity](w).Pull = 1
+			if g := world.StateOf[gravity](w); g.Pull == 0 {
+				g.Pull = 1
+			}
 			world.Spawn(w, ball{})
 		})),
 	Levels: game.Levels{
 		Names: []string{"lawn", "pond"},
 		Settings: func(l game.Level) (world.Settings, error) {
+			switch string(l.Data) {
+			case "map bomb":
+				panic("it was a bomb")
+			case "map thirteen":
+				return world.Settings{States: []bits.Syncer{&gravity{Seats: 13}}}, nil
+			}
 			if l.Name != "lawn" && l.Name != "pond" && len(l.Data) == 0 {
 				return world.Settings{}, errors.New("no such place")
 			}

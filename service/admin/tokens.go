@@ -129,8 +129,11 @@ func findToken(list []Token, secret string, now time.Time) (found Token, ok bool
 // MakeToken makes a token, adds it to the folder's, and gives the secret, which is kept nowhere. A
 // life of zero never ends.
 func (f *Folder) MakeToken(role Role, name string, life time.Duration) (string, Token, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	release, err := f.hold()
+	if err != nil {
+		return "", Token{}, err
+	}
+	defer release()
 	list, err := f.readTokens()
 	if err != nil {
 		return "", Token{}, err
@@ -149,8 +152,11 @@ func (f *Folder) MakeToken(role Role, name string, life time.Duration) (string, 
 
 // RevokeTokens removes the tokens with an ID, or all of a name, and gives them.
 func (f *Folder) RevokeTokens(which string) (gone []Token, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	release, err := f.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	list, err := f.readTokens()
 	if err != nil {
 		return nil, err
@@ -168,10 +174,9 @@ func (f *Folder) RevokeTokens(which string) (gone []Token, err error) {
 	return gone, f.writeTokens(kept)
 }
 
-// Tokens lists the tokens, those that have expired included.
+// Tokens lists the tokens, those that have expired included. The file is replaced whole, so it can
+// be read at any time.
 func (f *Folder) Tokens() ([]Token, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	return f.readTokens()
 }
 

@@ -3,6 +3,8 @@ package server
 import (
 	"fmt"
 	"sync"
+
+	"github.com/coeval-dev/coeval/world"
 )
 
 // This file is how another level begins. To fill its world, and to work out what can be seen from
@@ -13,6 +15,14 @@ type Prepared struct{ scene *scene }
 
 // Level is what it starts from.
 func (p *Prepared) Level() Level { return p.scene.level }
+
+// World is what it starts with, until it begins: to be looked at or copied, and left as it is.
+func (p *Prepared) World() *world.World {
+	if p.scene == nil {
+		return nil
+	}
+	return p.scene.world
+}
 
 // Prepare makes the world of a level and all that belongs to it, as long as that takes. It may be
 // called by any goroutine at any time. Begin begins the level.

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -71,6 +72,8 @@ type Admin struct {
 	folder *admin.Folder
 	tail   admin.Tail
 	site   Site
+	ends   chan struct{} // closed by Close
+	alive  sync.WaitGroup
 }
 
 // OpenAdmin opens the folder, has its bans and mutes count, and remembers what is logged from now on.
@@ -81,7 +84,7 @@ func OpenAdmin(o AdminOptions, rules *server.Rules, log **slog.Logger) (*Admin, 
 	if o.Dir == "" {
 		return nil, nil
 	}
-	a := &Admin{opt: o}
+	a := &Admin{opt: o, ends: make(chan struct{})}
 	var err error
 	if a.folder, err = admin.OpenFolder(o.Dir); err != nil {
 		return nil, err
@@ -115,9 +118,38 @@ func (a *Admin) Listen(s *Site) (err error) {
 	return nil
 }
 
+// reloadEvery is how often it is looked whether another program has banned someone.
+const reloadEvery = 2 * time.Second
+
+// reload has bans count that another program has written, until Close.
+func (a *Admin) reload(log *slog.Logger) {
+	look := time.NewTicker(reloadEvery)
+	defer look.Stop()
+	said := ""
+	for {
+		select {
+		case <-a.ends:
+			return
+		case <-look.C:
+		}
+		text := ""
+		if err := a.folder.Reload(); err != nil {
+			text = err.Error()
+		}
+		if text != said && text != "" {
+			log.Error("bans cannot be read, and those count that did", "error", text)
+		}
+		said = text
+	}
+}
+
 // Run begins to answer. Settings and log are filled in.
 func (a *Admin) Run(g admin.Game, log *slog.Logger) {
-	if a == nil || a.site.Listener == nil {
+	if a == nil {
+		return
+	}
+	a.alive.Go(func() { a.reload(log) })
+	if a.site.Listener == nil {
 		return
 	}
 	g.Settings, g.Log = a.opt.Settings, &a.tail
@@ -144,9 +176,16 @@ func (a *Admin) Addr() string {
 
 // Close ends it, and gives the port free.
 func (a *Admin) Close() {
-	if a != nil {
-		a.site.Close()
+	if a == nil {
+		return
 	}
+	a.site.Close()
+	select {
+	case <-a.ends:
+	default:
+		close(a.ends)
+	}
+	a.alive.Wait()
 }
 
 // elsewhere finds the servers to which players are sent at the end.
