@@ -589,3 +589,21 @@ func BenchmarkRemember(b *testing.B) {
 		})
 	}
 }
+
+// TestSetKnobTo: a knob is set by a pointer to a value whose type nobody names, and by nothing else.
+func TestSetKnobTo(t *testing.T) {
+	w, in := newGallery(t), gallery.NewInputs()
+	v := gallery.Classes()[2].New().(bits.Syncer)
+	v.(*wind).Force = 2.51
+	if err := SetKnobTo(in, v); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Host().Step(in); err != nil || StateOf[wind](w).Force != 2.5 {
+		t.Errorf("%+v, %v", StateOf[wind](w), err)
+	}
+	for _, v := range []bits.Syncer{nil, (*wind)(nil), &duck{}, &purse{}} {
+		if err := SetKnobTo(in, v); !errors.Is(err, ErrInput) {
+			t.Errorf("%T: %v", v, err)
+		}
+	}
+}

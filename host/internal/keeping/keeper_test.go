@@ -295,3 +295,36 @@ func TestSeats(t *testing.T) {
 		}
 	}
 }
+
+// TestSave: a whole world is written when it is asked for, also of a world that stands still, no tick
+// counts as missed by it, and the game comes back from it.
+func TestSave(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "kept")
+	m := begin(t, Options{Dir: dir, Flush: Flush{Never: true}, Every: time.Hour})
+	m.play(20)
+	for range 2 {
+		before := m.k.Numbers()
+		for !m.k.Save(m.world, m.seats) {
+			runtime.Gosched()
+		}
+		for n := m.k.Numbers(); n.Chapters == before.Chapters ||
+			n.Durable < uint64(m.world.Tick()); n = m.k.Numbers() {
+			runtime.Gosched()
+		}
+	}
+	m.play(5)
+	if n := m.k.Numbers(); n.Missed != 0 || n.Errors != 0 {
+		t.Errorf("%+v", n)
+	}
+	if err := m.k.Close(m.world); err != nil {
+		t.Fatal(err)
+	}
+	again := begin(t, Options{Dir: dir})
+	if again.world.Tick() != m.world.Tick() || again.world.Hash() != m.world.Hash() ||
+		len(again.seats) != 2 {
+		t.Errorf("tick %d with %d seats", again.world.Tick(), len(again.seats))
+	}
+	if err := again.k.Close(nil); err != nil {
+		t.Error(err)
+	}
+}
