@@ -3,6 +3,7 @@
 package serve
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/coeval-dev/coeval/web"
 )
@@ -89,8 +91,14 @@ func (s *Site) Scheme() string {
 	return "http"
 }
 
-// Close ends it, and gives the port free.
+// lastWords is how long those who asked have to hear the answer before it ends.
+const lastWords = 500 * time.Millisecond
+
+// Close ends it, once what was asked is answered, and gives the port free.
 func (s *Site) Close() {
+	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	defer cancel()
+	_ = s.web.Shutdown(ctx)
 	_ = s.web.Close()
 	if s.Listener != nil {
 		_ = s.Listener.Close() // it may never have been served
