@@ -22,8 +22,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A hill has wind, which is a knob, and a rule that is content. It is a title of somebody's own, and
-// in a process that this is set for, the test binary stands in for its program.
+// A hill has wind, which is a knob, and a rule that is content. It is a title of somebody's own,
+// and in a process that this is set for, the test binary stands in for its program.
 const asHill = "COEVAL_TEST_AS_HILL"
 
 func init() {
@@ -49,7 +49,8 @@ type kite struct{ X float64 }
 func (k *kite) Sync(s *bits.Sync) { s.Float(&k.X, -1e4, 1e4, 1.0/64) }
 
 func (k *kite) Step(w *world.World, me world.ID) {
-	k.X = min(max(k.X+(world.Command[push](w, me).X+world.StateOf[wind](w).Force)*w.Seconds(), -1e4), 1e4)
+	k.X = min(max(k.X+(world.Command[push](w, me).X+world.StateOf[wind](w).Force)*w.Seconds(),
+		-1e4), 1e4)
 }
 
 var hillProgram = Program{Name: "hill", Titles: []*game.Title{{
@@ -60,7 +61,10 @@ var hillProgram = Program{Name: "hill", Titles: []*game.Title{{
 				world.StateOf[rule](w).Text = text
 			}
 		}),
-		world.OnJoin(func(w *world.World, p world.Player) { w.SetOwner(world.Spawn(w, kite{}), p) }),
+		world.OnJoin(func(w *world.World, p world.Player) {
+			w.SetOwner(world.Spawn(w, kite{}),
+				p)
+		}),
 		world.OnLeave(func(w *world.World, p world.Player) {
 			for id := range world.All[kite](w) {
 				if w.Owner(id) == p {
@@ -141,7 +145,8 @@ func (s *hillServer) tryAdmin(args ...string) (code int, stdout, stderr string) 
 // refuses runs the command admin, which must say why not.
 func (s *hillServer) refuses(want string, args ...string) {
 	s.Helper()
-	if code, _, errs := s.tryAdmin(args...); code != cli.ExitFailure || !strings.Contains(errs, want) {
+	if code, _, errs := s.tryAdmin(args...); code != cli.ExitFailure || !strings.Contains(errs,
+		want) {
 		s.Errorf("admin %v: exit code %d, want %q: %s", args, code, want, errs)
 	}
 }
@@ -169,7 +174,8 @@ func visitHill(t *testing.T, at, name string) visit {
 		}
 	}
 	go func() {
-		_, err := Join(ctx, hillProgram.Titles[0], JoinOptions{Servers: []string{at}, Name: name, Bot: bot})
+		_, err := Join(ctx, hillProgram.Titles[0], JoinOptions{Servers: []string{at}, Name: name,
+			Bot: bot})
 		v.over <- err
 	}()
 	return v
@@ -194,7 +200,8 @@ func TestAdminProcess(t *testing.T) {
 	ada := visitHill(t, s.http, "ada")
 	s.log.await("joined", 0)
 	people := s.admin("players")["people"].([]any)
-	if x := people[0].(map[string]any); len(people) != 1 || x["name"] != "ada" || x["player"] != 1.0 ||
+	if x := people[0].(map[string]any); len(people) != 1 || x["name"] != "ada" ||
+		x["player"] != 1.0 ||
 		x["address"] == nil {
 		t.Errorf("%v", people)
 	}
@@ -308,8 +315,8 @@ func TestDrainToAnother(t *testing.T) {
 	b.ended()
 }
 
-// TestDrainAlone: a server without another lets nobody new in, says at once that it is not ready, and
-// lets those play on who are there, until the limit.
+// TestDrainAlone: a server without another lets nobody new in, says at once that it is not ready,
+// and lets those play on who are there, until the limit.
 func TestDrainAlone(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := startHill(t, filepath.Join(t.TempDir(), "admin"), "serve", "--drain", "3s")
@@ -397,7 +404,8 @@ func TestAdminMistakes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "admin")
 	token := newToken(t, dir, "watch")
 	open := filepath.Join(t.TempDir(), "open.token")
-	if err := errors.Join(os.WriteFile(open, []byte("x"), 0o644), os.Chmod(open, 0o644)); err != nil {
+	if err := errors.Join(os.WriteFile(open, []byte("x"), 0o644), os.Chmod(open,
+		0o644)); err != nil {
 		t.Fatal(err)
 	}
 	garbage := filepath.Join(t.TempDir(), "garbage")
@@ -451,8 +459,8 @@ func TestAdminMistakes(t *testing.T) {
 	}
 }
 
-// TestAdminSecure: beyond this machine operators are answered over HTTPS, by a certificate that they
-// trust by its fingerprint.
+// TestAdminSecure: beyond this machine operators are answered over HTTPS, by a certificate that
+// they trust by its fingerprint.
 func TestAdminSecure(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "admin")
 	s, err := NewServer(hillProgram.Titles[0], ServeOptions{Listen: "127.0.0.1:0",

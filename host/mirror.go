@@ -125,6 +125,7 @@ func Mirror(ctx context.Context, t *game.Title, o MirrorOptions) error {
 		Knobs: o.Knobs, Join: o.Join, Witness: o.Witness, Listen: o.Listen, Mirrors: o.Mirrors,
 		Multicast: o.Multicast, Interface: o.Interface,
 		Address: o.Address, Public: o.Public, HTTP: o.HTTP, Open: o.Open,
-		Web: o.Web.inside(), Admin: o.Web.Admin.inside(), Patience: o.Patience, Forever: o.Forever, Record: o.Record, Log: o.Log,
+		Web: o.Web.inside(), Admin: o.Web.Admin.inside(), Patience: o.Patience, Forever: o.Forever,
+		Record: o.Record, Log: o.Log,
 	})
 }

@@ -590,7 +590,8 @@ func BenchmarkRemember(b *testing.B) {
 	}
 }
 
-// TestSetKnobTo: a knob is set by a pointer to a value whose type nobody names, and by nothing else.
+// TestSetKnobTo: a knob is set by a pointer to a value whose type nobody names, and by nothing
+// else.
 func TestSetKnobTo(t *testing.T) {
 	w, in := newGallery(t), gallery.NewInputs()
 	v := gallery.Classes()[2].New().(bits.Syncer)

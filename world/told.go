@@ -254,9 +254,9 @@ func SetKnob[T any, P Synced[T]](in *Inputs, v T) error {
 	return tellTyped[T, P](in, FromOperator, Told{}, v)
 }
 
-// SetKnobTo is SetKnob for programs that do not know the knob's type: it takes a pointer to a value,
-// such as ClassInfo.New makes of the class that has the knob's name. What its fields cannot hold is
-// brought into range; Layout.Quantise of a strict bits.Sync says whether that is necessary.
+// SetKnobTo is SetKnob for programs that do not know the knob's type: it takes a pointer to a
+// value, such as ClassInfo.New makes of the class that has the knob's name. What its fields cannot
+// hold is brought into range; Layout.Quantise of a strict bits.Sync says whether that is necessary.
 func SetKnobTo(in *Inputs, v bits.Syncer) error {
 	typ := reflect.TypeOf(v)
 	if typ == nil || typ.Kind() != reflect.Pointer || reflect.ValueOf(v).IsNil() {

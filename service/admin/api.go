@@ -50,8 +50,8 @@ type Game struct {
 	Log *Tail
 }
 
-// An API answers over HTTP. Whoever serves it sees that it is reached over TLS, or from this machine
-// alone: what is asked comes with a secret.
+// An API answers over HTTP. Whoever serves it sees that it is reached over TLS, or from this
+// machine alone: what is asked comes with a secret.
 type API struct {
 	folder   *Folder
 	game     Game
@@ -171,8 +171,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c := &call{Context: r.Context(), token: t, from: from, query: r.URL.Query().Get, out: w}
 	if t.Role < rt.role {
-		err := refuse(http.StatusForbidden, "role", "%s needs a token of the role %v, and yours has "+
-			"%v", rt.name, rt.role, t.Role)
+		err := refuse(http.StatusForbidden, "role", "%s needs a token of the role %v, and yours "+
+			"has %v", rt.name, rt.role, t.Role)
 		a.note(c, rt, err.Message, false)
 		answerError(w, err)
 		return
@@ -220,8 +220,8 @@ func (a *API) perform(c *call, rt *route) {
 	}
 }
 
-// guarded has a panic of a handler, or of the game where it was asked to make something of a file, be
-// an error of the request alone.
+// guarded has a panic of a handler, or of the game where it was asked to make something of a file,
+// be an error of the request alone.
 func (a *API) guarded(c *call, rt *route) (answer any, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -242,7 +242,8 @@ func (a *API) note(c *call, rt *route, result string, durable bool) error {
 		What: what, With: c.with, Result: result,
 	}, durable)
 	if result != "asked" {
-		a.log.Info("admin", "who", c.token.Name, "token", c.token.ID, "what", what, "result", result)
+		a.log.Info("admin", "who", c.token.Name, "token", c.token.ID, "what", what, "result",
+			result)
 	}
 	if err != nil {
 		a.log.Error("the audit log cannot be written", "folder", a.folder.dir, "error", err)
@@ -298,8 +299,8 @@ func find(r *http.Request) (*route, error) {
 		return nil, refuse(http.StatusMethodNotAllowed, "method", "ask with %s",
 			strings.Join(others, " or "))
 	}
-	return nil, refuse(http.StatusNotFound, "not_found", "there is no %.80q; GET %s lists what there "+
-		"is", r.URL.Path, Path)
+	return nil, refuse(http.StatusNotFound, "not_found", "there is no %.80q; GET %s lists what "+
+		"there is", r.URL.Path, Path)
 }
 
 // An Index is the answer of the API's root: what this token may ask.

@@ -24,8 +24,8 @@ import (
 
 var discard = slog.New(slog.DiscardHandler)
 
-// TestRoles asks everything that can be asked by every role, and by nobody: what a role may not do is
-// refused, and done by none.
+// TestRoles asks everything that can be asked by every role, and by nobody: what a role may not do
+// is refused, and done by none.
 func TestRoles(t *testing.T) {
 	s := newStage(t, newDir(t))
 	s.secrets[0] = tokenPrefix + strings.Repeat("A", 43)
@@ -61,13 +61,15 @@ func TestRoles(t *testing.T) {
 			case want[rt.name] != 0:
 				expect = want[rt.name]
 			}
-			if got != expect || got != http.StatusOK && (out["error"] == nil || out["code"] == nil) {
+			if got != expect || got != http.StatusOK && (out["error"] == nil ||
+				out["code"] == nil) {
 				t.Errorf("%s %q by %v: %d, want %d: %v", rt.method, rt.name, role, got, expect, out)
 			}
 			if rt.name == "content" && got == http.StatusOK {
 				bodies["content"] = []byte("motto " + role.String())
 			}
-			if other := map[string]string{"GET": "PUT", "POST": "DELETE"}[rt.method]; role == Operate {
+			if other := map[string]string{"GET": "PUT",
+				"POST": "DELETE"}[rt.method]; role == Operate {
 				if got, _ := s.ask(role, other, rt.name, nil); got != http.StatusMethodNotAllowed {
 					t.Errorf("%s %q: %d", other, rt.name, got)
 				}
@@ -208,8 +210,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestPeople: a guest is told, muted, kicked, banned by account and by address, and turned away by the
-// server that comes after.
+// TestPeople: a guest is told, muted, kicked, banned by account and by address, and turned away by
+// the server that comes after.
 func TestPeople(t *testing.T) {
 	t.Parallel() // it mostly waits
 	dir := newDir(t)
@@ -296,8 +298,8 @@ func TestPeople(t *testing.T) {
 	}
 }
 
-// TestChanges: knobs and content come in as inputs, several at once in one tick, are told to clients,
-// and a recording repeats them.
+// TestChanges: knobs and content come in as inputs, several at once in one tick, are told to
+// clients, and a recording repeats them.
 func TestChanges(t *testing.T) {
 	s := newStage(t, newDir(t))
 	_, list := s.ask(Watch, "GET", "knobs", nil)
@@ -311,7 +313,7 @@ func TestChanges(t *testing.T) {
 			t.Errorf("%s: no %s", text, part)
 		}
 	}
-	if strings.Contains(string(text), "inner") {
+	if strings.Contains(string(text), "Inner") {
 		t.Errorf("what is not synced is listed: %s", text)
 	}
 	out := s.do(200, "knobs", KnobsRequest{[]Setting{{"gravity.pull", "3.01"}, {"Gravity.On", "on"},
@@ -389,7 +391,8 @@ func TestLevels(t *testing.T) {
 	s.join(2, "late").arrives(t)
 }
 
-// TestBundle: what is fetched for a diagnosis is whole, its trace is replayed, and no secret is in it.
+// TestBundle: what is fetched for a diagnosis is whole, its trace is replayed, and no secret is in
+// it.
 func TestBundle(t *testing.T) {
 	s := newStage(t, newDir(t))
 	s.do(200, "knobs", KnobsRequest{[]Setting{{"gravity.pull", "3"}}})

@@ -33,8 +33,8 @@ func (a *API) bundle(c *call) (any, error) {
 	return nil, nil
 }
 
-// writeBundle writes the files. What cannot be found out is said in a file, and the others are there
-// all the same.
+// writeBundle writes the files. What cannot be found out is said in a file, and the others are
+// there all the same.
 func (a *API) writeBundle(c *call, out *bytes.Buffer, dir string, now time.Time) error {
 	zip := gzip.NewWriter(out)
 	files := tar.NewWriter(zip)

@@ -15,8 +15,8 @@ import (
 // This file changes a world while it runs: knobs and content. Both are inputs, which come in at the
 // next tick that is open, the same on all copies of the world, and are part of recordings.
 
-// pending are knobs that were told and have not come in yet: what is set next goes on from them. The
-// API's lock busy is held.
+// pending are knobs that were told and have not come in yet: what is set next goes on from them.
+// The API's lock busy is held.
 type pending struct {
 	list map[string]pendingKnob // by class
 }
@@ -191,8 +191,8 @@ func mostContent(a *API) int64 {
 	return 64 << 10
 }
 
-// content gives the game new content, after it has tried it on a copy of the world: if that makes no
-// difference, or the game panics, nothing is done.
+// content gives the game new content, after it has tried it on a copy of the world: if that makes
+// no difference, or the game panics, nothing is done.
 func (a *API) content(c *call) (any, error) {
 	data := bytes.Clone(c.body)
 	if len(data) == 0 {
@@ -220,8 +220,8 @@ func (a *API) content(c *call) (any, error) {
 		return nil, err
 	}
 	if with.Hash() == without.Hash() {
-		return nil, refuse(http.StatusUnprocessableEntity, "no_difference", "the game makes nothing of "+
-			"it, so nothing was changed: it is damaged, or is what the game has already")
+		return nil, refuse(http.StatusUnprocessableEntity, "no_difference", "the game makes "+
+			"nothing of it, so nothing was changed: it is damaged, or is what the game has already")
 	}
 	told, err := a.tell(c, fill)
 	if err != nil {

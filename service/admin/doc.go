@@ -1,5 +1,5 @@
-// Package admin lets operators see and act while a game runs: an HTTP API with roles, for one server
-// or one of several mirrors, and what it keeps in a folder.
+// Package admin lets operators see and act while a game runs: an HTTP API with roles, for one
+// server or one of several mirrors, and what it keeps in a folder.
 //
 //	coeval admin, or any program ──HTTPS──> API ──Do──> topology/server, between two ticks
 //	                                         │
@@ -13,7 +13,8 @@
 //	api := admin.New(f, admin.Game{Title: tanks.Title, Do: s.Do, ...}, log)
 //	http.Handle(admin.Path, api)
 //
-// Serve it over TLS, or to this machine alone; host.Serve and the command serve --admin see to that.
+// Serve it over TLS, or to this machine alone; host.Serve and the command serve --admin see to
+// that.
 //
 // # Tokens and roles
 //

@@ -39,8 +39,8 @@ type Folder struct {
 	sanctions atomic.Pointer[[]Sanction]
 }
 
-// OpenFolder opens a folder, and makes it if it is not there. What is damaged is an error, and stays
-// as it is.
+// OpenFolder opens a folder, and makes it if it is not there. What is damaged is an error, and
+// stays as it is.
 func OpenFolder(dir string) (*Folder, error) {
 	f := &Folder{dir: dir, now: time.Now}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -90,8 +90,8 @@ func private(name string) error {
 		if info.IsDir() {
 			mode = "700"
 		}
-		return fmt.Errorf("others on this machine can get at %s (its mode is %04o); close it with: "+
-			"chmod %s %s", name, info.Mode().Perm(), mode, name)
+		return fmt.Errorf("others on this machine can get at %s (its mode is %04o); close it "+
+			"with: chmod %s %s", name, info.Mode().Perm(), mode, name)
 	}
 	return nil
 }

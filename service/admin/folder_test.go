@@ -54,8 +54,8 @@ func TestDamagedFolder(t *testing.T) {
 	}
 }
 
-// TestAudit: lines are whole and in order whoever writes them at the same time, and one that a crash
-// has torn spoils no other.
+// TestAudit: lines are whole and in order whoever writes them at the same time, and one that a
+// crash has torn spoils no other.
 func TestAudit(t *testing.T) {
 	f, err := OpenFolder(newDir(t))
 	must(t, err)
@@ -79,7 +79,8 @@ func TestAudit(t *testing.T) {
 	}
 	all.Wait()
 	list, err := f.Logged(1000)
-	if err != nil || len(list) != 81 || list[0].Who != "first" || string(list[7].With) != `{"a":1}` {
+	if err != nil || len(list) != 81 || list[0].Who != "first" ||
+		string(list[7].With) != `{"a":1}` {
 		t.Errorf("%d entries, %v", len(list), err)
 	}
 	if list, _ := f.Logged(3); len(list) != 3 || list[2].What != "try" {
@@ -163,8 +164,8 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestFailures: however many addresses try, what is remembered is bounded, and one that tried much is
-// not forgotten for those that tried once.
+// TestFailures: however many addresses try, what is remembered is bounded, and one that tried much
+// is not forgotten for those that tried once.
 func TestFailures(t *testing.T) {
 	var l failures
 	now := time.Now()

@@ -22,7 +22,8 @@ func FuzzFiles(f *testing.F) {
 	f.Add([]byte(`{"version":1,"next":3,"sanctions":[{"id":2,"kind":"ban","network":"10.0.0.0/8",` +
 		`"by":"ada","made":"2026-01-01T00:00:00Z"},{"id":1,"kind":"mute","client":"7","by":"",` +
 		`"made":"2026-01-01T00:00:00Z"}]}`))
-	f.Add([]byte(`{"at":"2026-01-01T00:00:00Z","who":"a","what":"POST kick","result":"ok"}` + "\n{"))
+	f.Add([]byte(`{"at":"2026-01-01T00:00:00Z","who":"a","what":"POST kick","result":"ok"}` +
+		"\n{"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if list, err := parseTokens(data); err == nil {
 			text, err := json.Marshal(tokenFile{tokenVersion, list})
@@ -81,8 +82,8 @@ func FuzzKnobs(f *testing.F) {
 	})
 }
 
-// FuzzRequests sends the API what may be anything, as someone who may do all: it answers in JSON, or
-// with what was asked for.
+// FuzzRequests sends the API what may be anything, as someone who may do all: it answers in JSON,
+// or with what was asked for.
 func FuzzRequests(f *testing.F) {
 	folder, err := OpenFolder(f.TempDir() + "/admin")
 	must(f, err)

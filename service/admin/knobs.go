@@ -248,9 +248,9 @@ type knobChange struct {
 	value bits.Syncer
 }
 
-// changeKnobs works out what knobs become by settings: those that change, whole, from what they are.
-// The function says what a knob is. A name that there is not, a value of another type or out of
-// range is an error that says what there is; then nothing is changed.
+// changeKnobs works out what knobs become by settings: those that change, whole, from what they
+// are. The function says what a knob is. A name that there is not, a value of another type or out
+// of range is an error that says what there is; then nothing is changed.
 func changeKnobs(
 	g *world.Game, is func(*world.ClassInfo) (bits.Syncer, error), settings []Setting,
 ) (changed []knobChange, set []Knob, err error) {

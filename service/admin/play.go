@@ -24,7 +24,8 @@ func (a *API) status(c *call) (any, error) {
 	defer cancel()
 	got := make(chan any, 1)
 	if err := a.game.Do(ctx, func() { got <- a.game.Status() }); err != nil {
-		return nil, refuse(http.StatusServiceUnavailable, "busy", "the game does not answer: %v", err)
+		return nil, refuse(http.StatusServiceUnavailable, "busy", "the game does not answer: %v",
+			err)
 	}
 	out = <-got
 	return out, nil
@@ -74,8 +75,8 @@ func (a *API) setPaused(c *call, on bool) (any, error) {
 		return nil, err
 	}
 	if a.game.Mirrored {
-		return nil, refuse(http.StatusConflict, "mirrors", "a game on mirrors cannot be paused: its "+
-			"world is not one server's to stop")
+		return nil, refuse(http.StatusConflict, "mirrors", "a game on mirrors cannot be paused: "+
+			"its world is not one server's to stop")
 	}
 	var out Paused
 	err := a.with(c, func(s *server.Server) error {
@@ -140,9 +141,10 @@ func (a *API) level(c *call) (any, error) {
 		return nil, err
 	}
 	if a.game.Mirrored {
-		return nil, refuse(http.StatusConflict, "mirrors", "mirrors stay in the level that their game "+
-			"was founded with: found another game with --uber --level, and send players there by drain; "+
-			"what the game takes as content can be changed")
+		return nil, refuse(http.StatusConflict, "mirrors", "mirrors stay in the level that their "+
+			"game "+
+			"was founded with: found another game with --uber --level, and send players there by "+
+			"drain; what the game takes as content can be changed")
 	}
 	l, err := a.readLevel(q)
 	if err != nil {
@@ -186,9 +188,11 @@ func (a *API) readLevel(q LevelRequest) (l game.Level, err error) {
 			l.Name = q.Name
 		}
 	case q.Name == "" && t.Levels.Settings != nil:
-		return l, bad(fmt.Errorf("say which: %s has %s", t.Name(), strings.Join(t.Levels.Names, ", ")))
+		return l, bad(fmt.Errorf("say which: %s has %s", t.Name(), strings.Join(t.Levels.Names,
+			", ")))
 	case q.Name != "" && t.Levels.Settings == nil:
-		return l, bad(fmt.Errorf("%s has no levels: leave the name out, and it begins anew", t.Name()))
+		return l, bad(fmt.Errorf("%s has no levels: leave the name out, and it begins anew",
+			t.Name()))
 	default:
 		l.Name = q.Name
 	}
@@ -315,8 +319,8 @@ func (a *API) shutdown(c *call) (any, error) {
 // trialTicks is how far something is tried on a copy of the world before it is done to the world.
 const trialTicks = 8
 
-// try computes some ticks of a copy of the world, with inputs in the first of them. The error is that
-// the game panics; then the world itself is better left alone.
+// try computes some ticks of a copy of the world, with inputs in the first of them. The error is
+// that the game panics; then the world itself is better left alone.
 func try(w *world.World, in *world.Inputs) error {
 	for range trialTicks {
 		var p *world.Panic

@@ -11,8 +11,8 @@ import (
 	"github.com/coeval-dev/coeval/topology/server"
 )
 
-// A Sanction keeps someone out, or silent: an account, by the number in its tokens, or whoever comes
-// from a network.
+// A Sanction keeps someone out, or silent: an account, by the number in its tokens, or whoever
+// comes from a network.
 type Sanction struct {
 	ID   uint64 `json:"id"`
 	Kind string `json:"kind"` // Ban or Mute
@@ -146,9 +146,9 @@ func (f *Folder) setSanctions(list []Sanction, next uint64) error {
 	return err
 }
 
-// AddSanctions has sanctions count from now on, after a restart as well: all of them, or on an error
-// none. It gives them as they are kept. One of the same kind of the same person takes the place of
-// another; those that are over are forgotten.
+// AddSanctions has sanctions count from now on, after a restart as well: all of them, or on an
+// error none. It gives them as they are kept. One of the same kind of the same person takes the
+// place of another; those that are over are forgotten.
 func (f *Folder) AddSanctions(add ...Sanction) ([]Sanction, error) {
 	release, err := f.hold()
 	if err != nil {
@@ -213,7 +213,8 @@ func (f *Folder) Lift(kind, which string) (gone []Sanction, err error) {
 // Sanctions lists those that count now.
 func (f *Folder) Sanctions() []Sanction {
 	now := f.now()
-	return slices.DeleteFunc(slices.Clone(*f.sanctions.Load()), func(s Sanction) bool { return s.Over(now) })
+	return slices.DeleteFunc(slices.Clone(*f.sanctions.Load()),
+		func(s Sanction) bool { return s.Over(now) })
 }
 
 // Sanctioned finds a sanction of a kind that is of somebody, or gives nil. It waits for nothing.

@@ -50,7 +50,7 @@ type gravity struct {
 	Seats int
 	Sign  string
 	At    [2]struct{ X uint16 }
-	inner int `world:"server"`
+	Inner int `world:"server"`
 }
 
 func (g *gravity) Sync(s *bits.Sync) {

@@ -93,9 +93,9 @@ func (f *flightRecorder) copy(g *world.Game) *Flight {
 	return out
 }
 
-// Flight is a copy of how the world came to where it is, as far as Options.Flight remembers, or nil:
-// for a diagnosis of a game that runs. It takes as long as copying a world and the inputs of some
-// seconds does.
+// Flight is a copy of how the world came to where it is, as far as Options.Flight remembers, or
+// nil: for a diagnosis of a game that runs. It takes as long as copying a world and the inputs of
+// some seconds does.
 func (s *Server) Flight() *Flight {
 	if s.own == nil || s.failed.err != nil {
 		return nil

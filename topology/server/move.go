@@ -68,8 +68,8 @@ func (s *Server) Drain(to ...netip.AddrPort) {
 	}
 }
 
-// Welcome ends what Drain began: newcomers are let in again. Those who were asked to go have gone, or
-// go on here if they were not let in elsewhere.
+// Welcome ends what Drain began: newcomers are let in again. Those who were asked to go have gone,
+// or go on here if they were not let in elsewhere.
 func (s *Server) Welcome() { s.draining = nil }
 
 // Draining says whether newcomers are sent elsewhere; see Drain.

@@ -296,8 +296,8 @@ func TestSeats(t *testing.T) {
 	}
 }
 
-// TestSave: a whole world is written when it is asked for, also of a world that stands still, no tick
-// counts as missed by it, and the game comes back from it.
+// TestSave: a whole world is written when it is asked for, also of a world that stands still, no
+// tick counts as missed by it, and the game comes back from it.
 func TestSave(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
 	m := begin(t, Options{Dir: dir, Flush: Flush{Never: true}, Every: time.Hour})

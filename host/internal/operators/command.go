@@ -135,9 +135,10 @@ func readSecret(name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the token: %w", err)
 	}
-	if mode := info.Mode(); mode.IsRegular() && mode.Perm()&0o077 != 0 && runtime.GOOS != "windows" {
-		return "", fmt.Errorf("others on this machine can get at the token in %s (its mode is %04o); "+
-			"close it with: chmod 600 %s", name, mode.Perm(), name)
+	if mode := info.Mode(); mode.IsRegular() && mode.Perm()&0o077 != 0 &&
+		runtime.GOOS != "windows" {
+		return "", fmt.Errorf("others on this machine can get at the token in %s (its mode is "+
+			"%04o); close it with: chmod 600 %s", name, mode.Perm(), name)
 	}
 	text, err := cli.ReadFile(name, 1<<12)
 	if err != nil {
@@ -165,11 +166,11 @@ func explain(t target, err error) error {
 		}
 		return errors.New(text)
 	case errors.As(err, &unknown):
-		return fmt.Errorf("%s has a certificate that is not trusted: %w; if it is the right one, give "+
-			"its fingerprint or file by --trust", t.name, unknown.Err)
+		return fmt.Errorf("%s has a certificate that is not trusted: %w; if it is the right one, "+
+			"give its fingerprint or file by --trust", t.name, unknown.Err)
 	case errors.Is(err, admin.ErrPlain):
-		return fmt.Errorf("%w; write --server https://..., and start the server with --tls-cert or "+
-			"--tls-self-signed", err)
+		return fmt.Errorf("%w; write --server https://..., and start the server with --tls-cert "+
+			"or --tls-self-signed", err)
 	case errors.Is(err, context.Canceled):
 		return err
 	}

@@ -38,7 +38,8 @@ func table(head string, rows func(row func(format string, args ...any))) string 
 // show is a text from a player as a terminal may have it.
 func show(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r >= 0x202a && r <= 0x202e {
+		if r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r >= 0x202a &&
+			r <= 0x202e {
 			return '·'
 		}
 		return r
@@ -154,7 +155,8 @@ type auditLog struct{ admin.AuditLog }
 func (l auditLog) String() string {
 	return table("AT\tWHO\tFROM\tWHAT\tRESULT\tWITH", func(row func(string, ...any)) {
 		for _, e := range l.Entries {
-			row("%s\t%s\t%s\t%s\t%s\t%s", e.At.UTC().Format(time.DateTime), show(e.Who), e.From, e.What,
+			row("%s\t%s\t%s\t%s\t%s\t%s", e.At.UTC().Format(time.DateTime), show(e.Who), e.From,
+				e.What,
 				show(e.Result), show(string(e.With)))
 		}
 	})

@@ -21,7 +21,8 @@ type done struct {
 func (d *done) String() string {
 	var out strings.Builder
 	for _, x := range d.People {
-		fmt.Fprintf(&out, "%s %s (player %d, client:%d)\n", d.verb, show(x.Name), x.Player, x.Client)
+		fmt.Fprintf(&out, "%s %s (player %d, client:%d)\n", d.verb, show(x.Name), x.Player,
+			x.Client)
 	}
 	if len(d.Sanctions) > 0 {
 		out.WriteString(listSanctions(d.Sanctions))
@@ -34,8 +35,8 @@ type told struct{ admin.Told }
 func (t *told) String() string { return fmt.Sprintf("%d were told\n", t.Told.Told) }
 
 // who says how people are named.
-const who = "\n\nWHO is the number of a player, client: and an account, or a name, as {program} admin " +
-	"players\nlists them."
+const who = "\n\nWHO is the number of a player, client: and an account, or a name, as {program} " +
+	"admin players\nlists them."
 
 // peopleCommands are those that deal with people.
 func (o *operator) peopleCommands() []*cobra.Command {
@@ -58,7 +59,8 @@ func (o *operator) kickCommand() *cobra.Command {
 				return d, t.Post(ctx, "kick", admin.KickRequest{Who: args[0], Why: why}, &d.Done)
 			})
 		})
-	cmd.Long = "Throw someone out, and tell them why. They may come back: see {program} admin ban." + who
+	cmd.Long = "Throw someone out, and tell them why. They may come back: see {program} admin " +
+		"ban." + who
 	cmd.Flags().StringVar(&why, "why", "", "what they are told")
 	return cmd
 }
@@ -90,14 +92,15 @@ everyone who asks is a new account: there, ban by --address or --network as well
 	f := cmd.Flags()
 	f.StringVar(&q.For, "for", "", "how long, such as 30m, 24h or 7d (default: for ever)")
 	f.StringVar(&q.Why, "why", "", "what they are told")
-	f.StringVar(&q.Network, "network", "", "in place of WHO, an address or network, such as 203.0.113.0/24")
+	f.StringVar(&q.Network, "network", "", "in place of WHO, an address or network, such as "+
+		"203.0.113.0/24")
 	f.BoolVar(&q.WithAddress, "address", false, "also whoever comes from the address of WHO")
 	return cmd
 }
 
 func (o *operator) liftCommand(name, verb string) *cobra.Command {
-	return o.command(name+" WHICH", "End what "+strings.TrimPrefix(name, "un")+" began: by its number, "+
-		"client: and an account, or a network", cobra.ExactArgs(1),
+	return o.command(name+" WHICH", "End what "+strings.TrimPrefix(name, "un")+" began: by its "+
+		"number, client: and an account, or a network", cobra.ExactArgs(1),
 		func(cmd *cobra.Command, args []string) error {
 			return o.each(cmd, func(ctx context.Context, t target) (fmt.Stringer, error) {
 				d := &done{verb: verb}
@@ -108,7 +111,8 @@ func (o *operator) liftCommand(name, verb string) *cobra.Command {
 
 func (o *operator) messageCommand() *cobra.Command {
 	to := ""
-	cmd := o.command("message TEXT", "Tell everyone something, or one person", cobra.MinimumNArgs(1),
+	cmd := o.command("message TEXT", "Tell everyone something, or one person",
+		cobra.MinimumNArgs(1),
 		func(cmd *cobra.Command, args []string) error {
 			q := admin.MessageRequest{Text: strings.Join(args, " "), Who: to}
 			return o.each(cmd, func(ctx context.Context, t target) (fmt.Stringer, error) {
@@ -116,7 +120,7 @@ func (o *operator) messageCommand() *cobra.Command {
 				return &x, t.Post(ctx, "message", q, &x.Told)
 			})
 		})
-	cmd.Flags().StringVar(&to, "to", "", "whom, if not everyone: a player's number, client: and an "+
-		"account, or a name")
+	cmd.Flags().StringVar(&to, "to", "", "whom, if not everyone: a player's number, client: and "+
+		"an account, or a name")
 	return cmd
 }

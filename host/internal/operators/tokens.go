@@ -43,14 +43,15 @@ func here() string {
 // folderFlag adds --dir, and gives what opens the folder.
 func folderFlag(cmd *cobra.Command) func(must bool) (*admin.Folder, error) {
 	dir := ""
-	cmd.Flags().StringVar(&dir, "dir", "", "the folder that the server has as --admin-dir (required)")
+	cmd.Flags().StringVar(&dir, "dir", "", "the folder that the server has as --admin-dir "+
+		"(required)")
 	return func(must bool) (*admin.Folder, error) {
 		if dir == "" {
 			return nil, cli.Usagef("--dir is needed, the folder that the server has as --admin-dir")
 		}
 		if _, err := os.Stat(dir); must && errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("there is no folder %s: make a first token with: {program} admin "+
-				"token make --dir %s", dir, dir)
+			return nil, fmt.Errorf("there is no folder %s: make a first token with: {program} "+
+				"admin token make --dir %s", dir, dir)
 		}
 		return admin.OpenFolder(dir)
 	}
@@ -107,7 +108,8 @@ func (l *tokens) String() string {
 			if t.Expired {
 				until += " (expired)"
 			}
-			row("%s\t%s\t%v\t%s\t%s", t.ID, show(t.Name), t.Role, t.Made.UTC().Format(time.DateTime), until)
+			row("%s\t%s\t%v\t%s\t%s", t.ID, show(t.Name), t.Role,
+				t.Made.UTC().Format(time.DateTime), until)
 		}
 	})
 }
@@ -221,8 +223,9 @@ func revokeCommand() *cobra.Command {
 		out := &tokens{}
 		for _, t := range gone {
 			out.Tokens = append(out.Tokens, describe(t))
-			err = errors.Join(err, folder.Log(admin.Entry{Who: here(), What: "token revoke", Token: t.ID,
-				Role: t.Role.String(), Result: "ok: of " + t.Name}, true))
+			err = errors.Join(err, folder.Log(admin.Entry{Who: here(), What: "token revoke",
+				Token: t.ID,
+				Role:  t.Role.String(), Result: "ok: of " + t.Name}, true))
 		}
 		return errors.Join(err, cli.Print(cmd.OutOrStdout(), out, asJSON))
 	}

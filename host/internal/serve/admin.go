@@ -29,8 +29,8 @@ type AdminOptions struct {
 	// Listen is the address of the API for operators, over TCP; nothing is none. Dir is the folder
 	// with tokens, bans and the audit log. Bans count without Listen, too.
 	Listen, Dir string
-	// Drain is how long players have to go on elsewhere when the program is told to end, and DrainTo
-	// where: addresses of other servers with the same key.
+	// Drain is how long players have to go on elsewhere when the program is told to end, and
+	// DrainTo where: addresses of other servers with the same key.
 	Drain   time.Duration
 	DrainTo []string
 	// Settings are what the program was started with, for a diagnosis.
@@ -49,12 +49,22 @@ func (o *AdminOptions) Flags(f *pflag.FlagSet, drain time.Duration) {
 		"how long players have to go on elsewhere when the program is told to end")
 }
 
+// ElsewhereFlag adds --drain-to, for servers that do not know of others by themselves.
+func (o *AdminOptions) ElsewhereFlag(f *pflag.FlagSet) {
+	f.StringSliceVar(&o.DrainTo, "drain-to", nil,
+		"with --drain, servers with the same --key at which players go on (default: they play on "+
+			"here for that long)")
+}
+
 // Fill takes down what the command line says, and looks at what can be wrong with it.
 func (o *AdminOptions) Fill(f *pflag.FlagSet) error {
 	switch {
 	case o.Listen != "" && o.Dir == "":
-		return cli.Usagef("--admin needs --admin-dir, the folder with the tokens of those who may: " +
+		return cli.Usagef("--admin needs --admin-dir, the folder with the tokens of those who " +
+			"may: " +
 			"make one with: {program} admin token make --dir FOLDER --role operate --name NAME")
+	case len(o.DrainTo) > 0 && o.Drain == 0:
+		return cli.Usagef("--drain-to goes with --drain, how long players have to go there")
 	case o.Drain < 0 || o.Drain > time.Hour:
 		return cli.Usagef("--drain is %v: it must be from 0s to 1h", o.Drain)
 	}
@@ -76,7 +86,8 @@ type Admin struct {
 	alive  sync.WaitGroup
 }
 
-// OpenAdmin opens the folder, has its bans and mutes count, and remembers what is logged from now on.
+// OpenAdmin opens the folder, has its bans and mutes count, and remembers what is logged from now
+// on.
 func OpenAdmin(o AdminOptions, rules *server.Rules, log **slog.Logger) (*Admin, error) {
 	if o.Listen != "" && o.Dir == "" {
 		return nil, errors.New("operators need a folder with their tokens: set AdminOptions.Dir")
@@ -110,9 +121,9 @@ func (a *Admin) Listen(s *Site) (err error) {
 	}
 	if s.tls == nil && !addrOf(l.Addr().String()).IsLoopback() {
 		_ = l.Close() // nothing came by it
-		return cli.Usagef("--admin %s is reached from other machines, and tokens would pass in the "+
-			"clear: give --tls-cert and --tls-key, or --tls-self-signed, or listen at this machine "+
-			"alone, as --admin 127.0.0.1:4900", a.opt.Listen)
+		return cli.Usagef("--admin %s is reached from other machines, and tokens would pass in "+
+			"the clear: give --tls-cert and --tls-key, or --tls-self-signed, or listen at this "+
+			"machine alone, as --admin 127.0.0.1:4900", a.opt.Listen)
 	}
 	a.site.Listener, a.site.WebOptions, a.site.tls = l, s.WebOptions, s.tls
 	return nil
@@ -155,10 +166,11 @@ func (a *Admin) Run(g admin.Game, log *slog.Logger) {
 	g.Settings, g.Log = a.opt.Settings, &a.tail
 	api := admin.New(a.folder, g, log)
 	a.site.Run(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// A level may be large and take long, and a diagnosis as well. Those who are no operators are
-		// refused by their headers, before that matters.
+		// A level may be large and take long, and a diagnosis as well. Those who are no operators
+		// are refused by their headers, before that matters.
 		c := http.NewResponseController(w)
-		_ = c.SetReadDeadline(time.Now().Add(downloadTime))  // what cannot be set has the limit of all
+		// what cannot be set has the limit of all
+		_ = c.SetReadDeadline(time.Now().Add(downloadTime))
 		_ = c.SetWriteDeadline(time.Now().Add(downloadTime)) // the same
 		api.ServeHTTP(w, r)
 	}), log)

@@ -129,9 +129,7 @@ func Command(p *cli.Program) *cobra.Command {
 			"(default: all; with --page, only that page)")
 	s.Web.Flags(f)
 	s.Admin.Flags(f, 0)
-	f.StringSliceVar(&s.Admin.DrainTo, "drain-to", nil,
-		"with --drain, servers with the same --key at which players go on (default: they play on here "+
-			"for that long)")
+	s.Admin.ElsewhereFlag(f)
 	f.IntVar(&s.Server.Limits.PerAddress, "per-address", 0,
 		"how many may be there from one address, IPv6 by /64; below 0 for no limit "+
 			"(default: a quarter of --players, at least 4)")
@@ -184,9 +182,6 @@ func (s *flags) run(p *cli.Program, cmd *cobra.Command, t *game.Title) (err erro
 	}
 	if err := s.Admin.Fill(cmd.Flags()); err != nil {
 		return err
-	}
-	if len(s.Admin.DrainTo) > 0 && s.Admin.Drain == 0 {
-		return cli.Usagef("--drain-to goes with --drain, how long players have to go there")
 	}
 	if err := s.knobs.Choose(cmd, "architecture", &s.Architecture,
 		func(a string) (string, bool) {

@@ -68,8 +68,8 @@ func (s *Server) watch(ctx, play context.Context, end context.CancelCauseFunc) {
 // lookAgain is how often it is looked whether all are gone.
 const lookAgain = 50 * time.Millisecond
 
-// empty sends everyone elsewhere, or tells them that the end is near, and waits until all are gone or
-// the time is over.
+// empty sends everyone elsewhere, or tells them that the end is near, and waits until all are gone
+// or the time is over.
 func (s *Server) empty(play context.Context, w wish) {
 	began := time.Now()
 	left := func() (n int, err error) {
@@ -139,8 +139,8 @@ func (s *Server) save(ctx context.Context) (tick world.Tick, err error) {
 		case handed && n.Chapters > before.Chapters && n.Durable >= uint64(tick):
 			return tick, nil
 		case n.AtRisk, handed && n.Errors > before.Errors:
-			return 0, fmt.Errorf("the disk fails, or does not keep up; tick %d is safe: the log says "+
-				"more", n.Durable)
+			return 0, fmt.Errorf("the disk fails, or does not keep up; tick %d is safe: the log "+
+				"says more", n.Durable)
 		case !handed:
 			before = n
 			if err := s.server.Do(ctx, func() {
