@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/kept"
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/timeline"
@@ -126,6 +127,9 @@ func (t *Title) examine() error {
 	wrong = append(wrong, t.Levels.check(t)...)
 	wrong = append(wrong, t.Screen.check(t)...)
 	wrong = append(wrong, t.checkKnobs()...)
+	if _, err := kept.Uses(t.Game); err != nil {
+		wrong = append(wrong, err)
+	}
 	wrong = append(wrong, t.try()...)
 	if err := errors.Join(wrong...); err != nil {
 		return fmt.Errorf("title %q: %w", t.Name(), err)

@@ -29,6 +29,8 @@ type Game struct {
 	hooks    []string // which of the three are given
 	rewinds  Tick     // how many ticks are remembered; 0 if nothing can be rewound
 	inputs   []*InputInfo
+	left     []func(*World, Player) // after leave
+	attached map[any]any
 	hash     uint64
 }
 
@@ -130,6 +132,33 @@ func OnJoin(f func(w *World, p Player)) Declaration {
 func OnLeave(f func(w *World, p Player)) Declaration {
 	return hook("OnLeave", func(g *Game) { g.leave = f })
 }
+
+// AfterLeave gives a function that runs after OnLeave, or what stands for it, once the player is
+// gone: for packages that add entities of their own to a game. There may be several.
+func AfterLeave(f func(w *World, p Player)) Declaration {
+	return func(g *Game) error {
+		g.left = append(g.left, f)
+		return nil
+	}
+}
+
+// Attach has a game carry a value of another package, under a key of a type of that package, as
+// values of a context are. It is no part of Describe and Hash.
+func Attach(key, value any) Declaration {
+	return func(g *Game) error {
+		if _, taken := g.attached[key]; taken {
+			return fmt.Errorf("%T is declared twice; declare it once", key)
+		}
+		if g.attached == nil {
+			g.attached = map[any]any{}
+		}
+		g.attached[key] = value
+		return nil
+	}
+}
+
+// Attached is what Attach has the game carry under a key, or nil.
+func (g *Game) Attached(key any) any { g.prepare(); return g.attached[key] }
 
 // hook declares a function that a game has at most one of.
 func hook(name string, set func(*Game)) Declaration {

@@ -364,6 +364,11 @@ func (w *World) leave(p Player) {
 			}
 		}
 	}
+	if !w.settings.Partial {
+		for _, f := range w.game.left {
+			f(w, p)
+		}
+	}
 	w.present[p], w.repeated[p] = false, false
 	if len(w.sights) > 0 {
 		w.sights[p] = Sight{}

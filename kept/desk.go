@@ -1,0 +1,469 @@
+package kept
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/coeval-dev/coeval/world"
+)
+
+// Options say how a desk works. The zero value is a game of its own.
+type Options struct {
+	// Owner is who claims, for people to read: a server's name.
+	Owner string
+	// World is the number of a world that has none yet: drawn at random, so that no other has it.
+	World uint64
+	// Every is for how many ticks what changed waits to be written, with what changes meanwhile.
+	// Default: a second. Below zero, not at all.
+	Every int
+	// Batch is how many rows are written at once. Default: 500, which is some milliseconds in a
+	// database, so that requests are not kept waiting.
+	Batch int
+	// Led says that the number of the fence is given by SetEpoch, as on mirrors, and not claimed.
+	Led bool
+}
+
+// mostJobs is how many batches may wait; what changes meanwhile stays where it is, and is
+// coalesced.
+const mostJobs = 4
+
+// A Desk stands between a world and its store. Each tick it looks at the world, and finds what is
+// to be loaded, executed and written: jobs for a store, which others run. What came of them it puts
+// among the inputs of later ticks. So whatever the store does, the world follows from its inputs.
+//
+// Its methods belong to one goroutine at a time; only Job.Run may run beside them.
+type Desk struct {
+	plan   *plan
+	opt    Options
+	rate   world.Tick
+	fence  Fence
+	fenced bool
+	leads  bool
+	tick   world.Tick
+	world  uint64
+
+	tables  []shadows
+	changed queue // shadows that are dirty, the one that is so for longest first
+	left    queue // those whose entities are gone
+	keys    map[Key]*shadow
+	books   map[uint64]*Schema
+
+	asked   map[world.Name]*asking // requests that are pending
+	loading map[world.ID]*asking   // entities that are wanted
+	first   []*Job                 // requests
+	jobs    []*Job                 // all others, in order
+	writes  int                    // of them that write, and that run
+	free    []*Job
+	told    []telling
+	greeted map[world.Player]greeting
+	known   []string // accounts by player, as the world has them
+	news    []News
+	stats   Stats
+}
+
+// An asking is a question to the store that the world has, too.
+type asking struct {
+	answer telling
+	done   bool
+	again  world.Tick // when the answer is told again, if the world has not heard it
+	seen   world.Tick
+}
+
+type greeting struct {
+	account string
+	at      world.Tick
+}
+
+// A telling is an input for the world.
+type telling struct {
+	to   world.Name
+	tell func(in *world.Inputs, to world.Name) error
+}
+
+// Stats count what a desk has done.
+type Stats struct {
+	Loads, Failed    uint64 // entities that were loaded, and that could not be
+	Rows, Writes     uint64 // rows that were written, and in how many transactions
+	Requests, Again  uint64 // that were executed, and that had been before
+	Lost             uint64 // rows that were refused, as another session has them
+	Retries          uint64 // of jobs, as the store was away
+	Waiting, Pending int    // rows that are not written yet, and requests
+	Oldest           world.Tick
+	Fenced           bool
+}
+
+// News is something that people should know.
+type News struct {
+	Key    Key
+	Entity world.ID // whose owner is to be told, or None
+	Text   string
+}
+
+// NewDesk makes the desk of a game, or gives nil if nothing is kept of it.
+func NewDesk(g *world.Game, o Options) (*Desk, error) {
+	p, err := planOf(g)
+	if p == nil || err != nil {
+		return nil, err
+	}
+	if o.Every == 0 {
+		o.Every = g.Rate()
+	}
+	if o.Batch <= 0 {
+		o.Batch = 500
+	}
+	d := &Desk{plan: p, opt: o, rate: world.Tick(g.Rate()), keys: map[Key]*shadow{},
+		asked: map[world.Name]*asking{}, loading: map[world.ID]*asking{},
+		greeted: map[world.Player]greeting{}}
+	for _, c := range p.classes {
+		d.tables = append(d.tables,
+			shadows{class: c, spare: reflect.New(c.typ).UnsafePointer()})
+	}
+	return d, nil
+}
+
+// Open tells a store what this game's rows mean, and learns what others have told it. It is to be
+// called before the first tick; an error is that the store cannot be used.
+func (d *Desk) Open(ctx context.Context, s Store) error {
+	for _, c := range d.plan.classes {
+		if err := s.Schema(ctx, c.hash, c.Text()); err != nil {
+			return fmt.Errorf("kept: %w", err)
+		}
+	}
+	texts, err := s.Schemas(ctx)
+	if err != nil {
+		return fmt.Errorf("kept: %w", err)
+	}
+	d.books = readSchemas(texts)
+	return nil
+}
+
+// SetEpoch says whether this desk is the one that has jobs done for the world, and by which epoch:
+// on mirrors, the number of the decree by which this one leads.
+func (d *Desk) SetEpoch(leads bool, epoch uint64) {
+	if leads && (!d.leads || epoch != d.fence.Epoch) {
+		d.fenced = false
+		for i := range d.tables { // what the one before had written is not known
+			for _, s := range d.tables[i].live {
+				d.change(s)
+			}
+		}
+		clear(d.asked)
+		clear(d.loading)
+	}
+	d.leads, d.fence.Epoch = leads, epoch
+}
+
+// Begin says that another world follows. What was seen of the one before is still written.
+func (d *Desk) Begin() {
+	for i := range d.tables {
+		t := &d.tables[i]
+		for _, s := range t.live {
+			d.lose(t, s)
+		}
+		t.live = t.live[:0]
+	}
+	clear(d.asked)
+	clear(d.loading)
+	clear(d.greeted)
+	d.first = slices.DeleteFunc(d.first, func(j *Job) bool { return j.state != jobRuns })
+	d.told, d.tick, d.world = d.told[:0], 0, 0
+	if !d.opt.Led {
+		d.fence = Fence{}
+	}
+}
+
+// Tick looks at a world after a tick that is settled.
+func (d *Desk) Tick(w *world.World) {
+	d.tick = w.Tick()
+	if !d.opt.Led {
+		d.leads = true
+	}
+	d.found(w)
+	for i := range d.tables {
+		d.scan(w, &d.tables[i])
+	}
+	d.freeze(w)
+	if d.leads && !d.fenced {
+		d.requests(w)
+		for id, a := range d.loading {
+			if a.seen != d.tick {
+				delete(d.loading, id)
+			}
+		}
+		d.seal()
+	} else {
+		d.forget()
+	}
+}
+
+// found sees that the world has a number, and the desk a fence for it.
+func (d *Desk) found(w *world.World) {
+	number := world.StateOf[clerk](w).World
+	if number == 0 {
+		if d.leads && (d.tick == 1 || d.tick%d.rate == 0) {
+			born := keptWorld{max(d.opt.World, 1)}
+			d.tell(telling{world.Name{}, func(in *world.Inputs, to world.Name) error {
+				return world.TellAnswer(in, to, born)
+			}})
+		}
+		return
+	}
+	if number == d.world {
+		return
+	}
+	d.world = number
+	d.fence.Subject = fmt.Sprintf("game/%016x", number)
+	if !d.opt.Led {
+		j := d.job(jobClaim)
+		j.owner = d.opt.Owner
+		d.push(j)
+	}
+}
+
+// scan finds what has changed of a class, what is wanted and what is gone.
+func (d *Desk) scan(w *world.World, t *shadows) {
+	seen := 0
+	for id := range w.Host().Of(t.class.info.Number()) {
+		at := reflect.ValueOf(w.Host().Value(id)).UnsafePointer()
+		m := t.class.markOf(at)
+		switch m.state {
+		case wanted:
+			d.want(w, t, id, m)
+			continue
+		case loaded:
+		default:
+			continue
+		}
+		s := t.find(id)
+		if s != nil && s.key.Of != m.of { // it is another's now
+			d.lose(t, s)
+			t.live = slices.DeleteFunc(t.live, func(x *shadow) bool { return x == s })
+			s = nil
+		}
+		if s == nil {
+			s = t.add(id, m)
+			s.take(at)
+			d.keys[s.key] = s
+			delete(d.loading, id)
+			d.change(s)
+		} else if !s.same(at) {
+			s.take(at)
+			d.change(s)
+		}
+		if s.fence.Subject != "" {
+			s.fence.Epoch = m.epoch
+		}
+		s.seen = d.tick
+		seen++
+	}
+	if seen == len(t.live) {
+		return
+	}
+	t.live = slices.DeleteFunc(t.live, func(s *shadow) bool {
+		if s.seen == d.tick {
+			return false
+		}
+		d.lose(t, s)
+		return true
+	})
+}
+
+// change notes that what was seen of an entity is not written.
+func (d *Desk) change(s *shadow) {
+	if !s.dirty {
+		s.dirty, s.since = true, d.tick
+		d.changed.push(s)
+	}
+}
+
+// lose notes that an entity is gone. What was seen of it last is written soon.
+func (d *Desk) lose(t *shadows, s *shadow) {
+	t.leave(s)
+	s.gone, s.spent = true, s.spent || s.frozen != 0 && s.frozen+1 >= d.tick
+	if !s.dirty {
+		s.dirty, s.since = true, d.tick
+	}
+	d.left.push(s) // and where it is in changed, it is passed over
+}
+
+// want asks for what an entity is to be.
+func (d *Desk) want(w *world.World, t *shadows, id world.ID, m *Mark) {
+	if m.of == "" || !d.leads || d.fenced {
+		return
+	}
+	if a := d.loading[id]; a != nil && a.answer.to.Tick == m.asked {
+		d.repeat(a)
+		return
+	}
+	key := Key{t.class.Class, t.class.Scope, m.of}
+	if d.fence.Epoch == 0 {
+		return
+	}
+	if s := d.keys[key]; s != nil && s.dirty && !s.spent && s.frozen+1 < d.tick {
+		d.write(s) // before it is read
+	}
+	d.loading[id] = &asking{seen: d.tick, answer: telling{to: world.Name{By: id, Tick: m.asked}}}
+	j := d.job(jobLoad)
+	j.rows = append(j.rows, Row{Key: key})
+	j.id, j.asked, j.owner = id, m.asked, d.opt.Owner
+	d.push(j)
+}
+
+// repeat tells an answer again if the world has not heard it after a while.
+func (d *Desk) repeat(a *asking) {
+	a.seen = d.tick
+	if a.done && d.tick >= a.again {
+		a.again = d.tick + 2*d.rate
+		d.tell(a.answer)
+	}
+}
+
+// freeze notes what is not to be written as a request is pending.
+func (d *Desk) freeze(w *world.World) {
+	for _, r := range world.All[request](w) {
+		for _, party := range r.Parties {
+			if s := d.shadowOf(party); s != nil {
+				s.frozen = d.tick
+			}
+		}
+	}
+}
+
+// requests finds those that are new.
+func (d *Desk) requests(w *world.World) {
+	if d.fence.Subject == "" || d.fence.Epoch == 0 {
+		return
+	}
+	for id, r := range world.All[request](w) {
+		name := w.Origin(id)
+		if a := d.asked[name]; a != nil {
+			d.repeat(a)
+		} else if int(r.Kind) < len(d.plan.kinds) {
+			d.asked[name] = &asking{seen: d.tick}
+			d.request(r, name)
+		}
+	}
+	for name, a := range d.asked {
+		if a.seen != d.tick {
+			delete(d.asked, name)
+		}
+	}
+}
+
+func (d *Desk) shadowOf(id world.ID) *shadow {
+	if id == world.None {
+		return nil
+	}
+	for i := range d.tables {
+		if t := &d.tables[i]; t.class.info.Number() == id.Class() {
+			return t.find(id)
+		}
+	}
+	return nil
+}
+
+// request makes the job of a request: with its parties as they are now, so that nothing of them
+// that waits to be written may be written after it.
+func (d *Desk) request(r *request, name world.Name) {
+	j := d.job(jobDo)
+	j.to, j.request, j.data = name, d.plan.kinds[r.Kind], []byte(r.Data)
+	j.name = Name{d.world, name.Tick, name.By, name.Ordinal}
+	for _, party := range r.Parties {
+		if party == world.None {
+			break
+		}
+		s := d.shadowOf(party)
+		if s == nil {
+			o := outcome{refused: "one of the parties has left"}
+			d.answer(name, o.append(nil))
+			d.recycle(j)
+			return
+		}
+		if s.job != nil {
+			s.job.drop[s.row] = true
+		}
+		table := slices.IndexFunc(d.tables, func(t shadows) bool { return t.class == s.class })
+		j.rows = append(j.rows,
+			Row{s.key, s.class.hash, s.append(nil, d.tables[table].spare)})
+		j.ids = append(j.ids, party)
+		j.fences, j.drop = append(j.fences, s.fence), append(j.drop, false)
+	}
+	j.state = jobWaits
+	d.first = append(d.first, j)
+}
+
+// answer tells the world what came of a request, until it has heard it.
+func (d *Desk) answer(name world.Name, data []byte) {
+	a := d.asked[name]
+	if a == nil {
+		return // the world has it from another
+	}
+	said := keptAnswer{data}
+	a.done, a.again = true, d.tick+2*d.rate
+	a.answer = telling{name, func(in *world.Inputs, to world.Name) error {
+		return world.TellAnswer(in, to, said)
+	}}
+	d.tell(a.answer)
+}
+
+func (d *Desk) tell(t telling) { d.told = append(d.told, t) }
+
+// Meet is told who sits where, by the one who serves them: the world learns of each player's
+// account. The world is the newest that there is, settled or not.
+func (d *Desk) Meet(w *world.World, each func(yield func(p world.Player, account string) bool)) {
+	clear(d.known)
+	for id, g := range world.All[guest](w) {
+		p := int(w.Owner(id))
+		for p >= len(d.known) {
+			d.known = append(d.known, "")
+		}
+		d.known[p] = g.Account
+	}
+	for p, account := range each {
+		if int(p) < len(d.known) && d.known[p] == account || account == "" || !w.Present(p) {
+			continue
+		}
+		if g := d.greeted[p]; g.account == account && w.Tick() < g.at+d.rate && w.Tick() >= g.at {
+			continue
+		}
+		d.greeted[p] = greeting{account, w.Tick()}
+		said := keptGuest{uint16(p), account[:min(len(account), maxName)]}
+		d.tell(telling{world.Name{Ordinal: uint16(p)},
+			func(in *world.Inputs, to world.Name) error { return world.TellAnswer(in, to, said) }})
+	}
+}
+
+// Answers says whether there is something to tell the world.
+func (d *Desk) Answers() bool { return len(d.told) > 0 }
+
+// Tell puts what the store has answered among the inputs of a tick. What does not come in, as it
+// could not be taken, is told again later.
+func (d *Desk) Tell(in *world.Inputs) error {
+	var wrong []error
+	for i, t := range d.told {
+		wrong = append(wrong, t.tell(in, t.to))
+		d.told[i] = telling{}
+	}
+	d.told = d.told[:0]
+	return errors.Join(wrong...)
+}
+
+// News gives what people should know, once.
+func (d *Desk) News() []News {
+	list := d.news
+	d.news = nil
+	return list
+}
+
+// Stats says how the desk does.
+func (d *Desk) Stats() Stats {
+	s := d.stats
+	s.Waiting, s.Pending, s.Fenced = d.changed.len()+d.left.len(), len(d.asked), d.fenced
+	if o := d.changed.oldest(); o != nil {
+		s.Oldest = d.tick - min(o.since, d.tick)
+	}
+	return s
+}

@@ -1,0 +1,281 @@
+package kept
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A Job is something that a store is to do for a desk. Run it on any goroutine, one after the
+// other in the order in which Take gives them, and give it back by Done.
+type Job struct {
+	kind  jobKind
+	plan  *plan
+	tick  world.Tick // what it follows from must be durable up to here
+	game  Fence
+	books map[uint64]*Schema // a copy that is the job's own
+	state jobState
+
+	rows   []Row
+	fences []Fence // of each row
+	drop   []bool  // rows that are not to be written any more
+	skip   []bool  // those of them that were so when it was taken
+	ids    []world.ID
+	arena  []byte
+
+	name    Name
+	to      world.Name
+	id      world.ID // to be loaded
+	asked   world.Tick
+	request *requestKind
+	data    []byte
+	owner   string
+
+	// What came of it.
+	epoch  uint64
+	patch  []byte
+	answer []byte
+	again  bool
+	failed string // why it cannot be loaded
+	lost   []int  // rows whose fence is old
+	fenced bool   // another process writes for the world
+}
+
+type jobKind uint8
+
+const (
+	jobClaim jobKind = iota
+	jobLoad
+	jobWrite
+	jobDo
+)
+
+type jobState uint8
+
+const (
+	jobIdle jobState = iota
+	jobWaits
+	jobRuns
+)
+
+// Kind says what a job is: "claim", "load", "write" or "request".
+func (j *Job) Kind() string { return [...]string{"claim", "load", "write", "request"}[j.kind] }
+
+// Rows is how many rows a job writes.
+func (j *Job) Rows() int { return len(j.rows) }
+
+// Run does the job. The error is that the store cannot do it now: it is to be tried again, which is
+// harmless whatever became of it.
+func (j *Job) Run(ctx context.Context, s Store) (err error) {
+	j.lost, j.fenced, j.failed = j.lost[:0], false, ""
+	switch j.kind {
+	case jobClaim:
+		var f Fence
+		f, err = s.Claim(ctx, j.game.Subject, j.owner)
+		j.epoch = f.Epoch
+	case jobLoad:
+		err = j.load(ctx, s)
+	case jobWrite:
+		err = j.write(ctx, s)
+	case jobDo:
+		err = j.do(ctx, s)
+	}
+	return err
+}
+
+// load claims what an entity is, and reads what the store has of it.
+func (j *Job) load(ctx context.Context, s Store) error {
+	key, c := j.rows[0].Key, j.plan.named(j.rows[0].Key.Class)
+	if key.Scope != Thing {
+		f, err := s.Claim(ctx, key.subject(), j.owner)
+		if err != nil {
+			return err
+		}
+		j.epoch = f.Epoch
+	}
+	rows, err := s.Load(ctx, []Key{key})
+	if err != nil {
+		return err
+	}
+	if len(rows) != 1 || rows[0].Data == nil {
+		return nil
+	}
+	if j.books[rows[0].Schema] == nil {
+		if err := j.fetch(ctx, s); err != nil {
+			return err
+		}
+	}
+	schema := j.books[rows[0].Schema]
+	if schema == nil {
+		j.failed = fmt.Sprintf("its row has schema %016x, which the store does not have",
+			rows[0].Schema)
+		return nil
+	}
+	if j.patch, err = c.load(schema, rows[0].Data); err != nil {
+		j.failed = shorten(err.Error())
+	} else if len(j.patch) > maxAnswer {
+		j.failed = "its row is too long"
+	}
+	return nil
+}
+
+// fetch reads the schemas anew: another program may have written with a newer one.
+func (j *Job) fetch(ctx context.Context, s Store) error {
+	texts, err := s.Schemas(ctx)
+	if err != nil {
+		return err
+	}
+	j.books = readSchemas(texts)
+	return nil
+}
+
+// readSchemas reads all that are schemas.
+func readSchemas(texts map[uint64]string) map[uint64]*Schema {
+	out := map[uint64]*Schema{}
+	for hash, text := range texts {
+		if schema, err := ParseSchema(text); err == nil {
+			out[hash] = schema
+		}
+	}
+	return out
+}
+
+// write writes rows. Where one is refused the others are written all the same.
+func (j *Job) write(ctx context.Context, s Store) error {
+	fences := append(make([]Fence, 0, 1+len(j.fences)), j.game)
+	for i, f := range j.fences {
+		if f.Subject != "" && !j.skip[i] {
+			fences = append(fences, f)
+		}
+	}
+	rows := make([]Row, 0, len(j.rows))
+	for i, row := range j.rows {
+		if !j.skip[i] {
+			rows = append(rows, row)
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	err := s.Write(ctx, fences, rows)
+	if !errors.Is(err, ErrFenced) {
+		return err
+	}
+	if old, err := j.isOld(ctx, s); old || err != nil {
+		return err
+	}
+	for i := range j.rows {
+		if j.skip[i] {
+			continue
+		}
+		own := []Fence{j.game}
+		if j.fences[i].Subject != "" {
+			own = append(own, j.fences[i])
+		}
+		switch err := s.Write(ctx, own, j.rows[i:i+1]); {
+		case errors.Is(err, ErrFenced):
+			j.lost = append(j.lost, i)
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// isOld says whether it is this process that is refused.
+func (j *Job) isOld(ctx context.Context, s Store) (bool, error) {
+	err := s.Write(ctx, []Fence{j.game}, nil)
+	j.fenced = errors.Is(err, ErrFenced)
+	if j.fenced {
+		return true, nil
+	}
+	return false, err
+}
+
+// do executes a request, or finds what came of it before.
+func (j *Job) do(ctx context.Context, s Store) error {
+	for _, row := range j.rows {
+		if j.books[row.Schema] == nil {
+			return fmt.Errorf("schema %016x of this program is not known", row.Schema)
+		}
+	}
+	fences := []Fence{j.game}
+	for _, f := range j.fences {
+		if f.Subject != "" {
+			fences = append(fences, f)
+		}
+	}
+	answer, again, err := s.Do(ctx, j.name, fences, func(tx Tx) ([]byte, error) {
+		d := &Deal{plan: j.plan, tx: tx, schemas: j.books, parties: j.rows}
+		return d.execute(j.request, j.data)
+	})
+	switch {
+	case errors.Is(err, ErrFenced):
+		return j.refuse(ctx, s)
+	case err != nil:
+		return err
+	}
+	j.answer, j.again = answer, again
+	return j.renew(ctx, s)
+}
+
+// refuse finds out which of the parties is another's by now.
+func (j *Job) refuse(ctx context.Context, s Store) error {
+	if old, err := j.isOld(ctx, s); old || err != nil {
+		return err
+	}
+	for i, f := range j.fences {
+		if f.Subject == "" {
+			continue
+		}
+		err := s.Write(ctx, []Fence{f}, nil)
+		if errors.Is(err, ErrFenced) {
+			j.lost = append(j.lost, i)
+		} else if err != nil {
+			return err
+		}
+	}
+	o := outcome{refused: "another session has taken one of the parties over"}
+	j.answer = o.append(nil)
+	return nil
+}
+
+// renew has an answer that a program with other classes has left name the fields of this one: as
+// the store has them now.
+func (j *Job) renew(ctx context.Context, s Store) error {
+	if !j.again {
+		return nil
+	}
+	o, err := readOutcome(j.answer)
+	if err != nil {
+		return nil // the world says so
+	}
+	for i := range o.changes {
+		c := &o.changes[i]
+		if c.party >= len(j.rows) {
+			continue
+		}
+		class := j.plan.named(j.rows[c.party].Key.Class)
+		if c.schema == class.hash {
+			continue
+		}
+		load := Job{plan: j.plan, books: j.books, rows: []Row{{Key: j.rows[c.party].Key}}}
+		rows, err := s.Load(ctx, []Key{j.rows[c.party].Key})
+		if err != nil {
+			return err
+		}
+		if err := load.fetch(ctx, s); err != nil {
+			return err
+		}
+		c.schema, c.patch = class.hash, nil
+		if schema := load.books[rows[0].Schema]; schema != nil && rows[0].Data != nil {
+			if patch, err := class.load(schema, rows[0].Data); err == nil {
+				c.patch = patch
+			}
+		}
+	}
+	j.answer = o.append(nil)
+	return nil
+}

@@ -1,0 +1,306 @@
+package kept
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/coeval-dev/coeval/world"
+)
+
+// This file is about jobs: how they are made, handed out and taken back.
+
+// A queue has shadows in the order in which they came.
+type queue struct {
+	list []*shadow
+	head int
+}
+
+func (q *queue) len() int { return len(q.list) - q.head }
+
+func (q *queue) push(s *shadow) {
+	if q.head > 64 && q.head*2 > len(q.list) {
+		n := copy(q.list, q.list[q.head:])
+		clear(q.list[n:])
+		q.list, q.head = q.list[:n], 0
+	}
+	q.list = append(q.list, s)
+}
+
+func (q *queue) oldest() *shadow {
+	if q.len() == 0 {
+		return nil
+	}
+	return q.list[q.head]
+}
+
+func (q *queue) pop() *shadow {
+	s := q.list[q.head]
+	q.list[q.head] = nil
+	q.head++
+	return s
+}
+
+// job makes a job, or takes one that was done before.
+func (d *Desk) job(k jobKind) *Job {
+	var j *Job
+	if n := len(d.free); n > 0 {
+		j, d.free = d.free[n-1], d.free[:n-1]
+	} else {
+		j = new(Job)
+	}
+	*j = Job{kind: k, plan: d.plan, tick: d.tick, books: d.books, rows: j.rows[:0],
+		fences: j.fences[:0], drop: j.drop[:0], skip: j.skip[:0], ids: j.ids[:0], arena: j.arena[:0],
+		lost: j.lost[:0]}
+	return j
+}
+
+func (d *Desk) push(j *Job) {
+	j.state = jobWaits
+	if j.kind == jobWrite {
+		d.writes++
+	}
+	d.jobs = append(d.jobs, j)
+}
+
+// recycle keeps a job to be used again. Only those of rows are many.
+func (d *Desk) recycle(j *Job) {
+	if j.kind == jobWrite && len(d.free) < mostJobs {
+		j.state = jobIdle
+		d.free = append(d.free, j)
+	}
+}
+
+// seal makes jobs of what has changed long enough ago.
+func (d *Desk) seal() {
+	if d.fence.Subject == "" || d.fence.Epoch == 0 {
+		return
+	}
+	for d.left.len() > 0 && d.writes < mostJobs {
+		d.batch(&d.left)
+	}
+	if o := d.changed.oldest(); o != nil && d.writes < mostJobs &&
+		(o.gone || !o.dirty || int(d.tick-o.since) >= d.opt.Every) {
+		d.batch(&d.changed)
+	}
+}
+
+// batch makes a job of the first in a queue.
+func (d *Desk) batch(q *queue) {
+	j := d.job(jobWrite)
+	for n := q.len(); n > 0 && len(j.rows) < d.opt.Batch; n-- {
+		s := q.oldest()
+		if q == &d.changed {
+			switch {
+			case s.gone || !s.dirty: // it is in the other queue, or was written
+				q.pop()
+				continue
+			case int(d.tick-s.since) < d.opt.Every:
+				n = 1
+				continue
+			}
+		}
+		q.pop()
+		switch {
+		case s.spent:
+			s.dirty = false
+			d.forgetKey(s)
+		case s.frozen == d.tick && !s.gone: // not before the request is answered
+			s.since = d.tick
+			q.push(s)
+		case s.dirty:
+			d.add(j, s)
+		}
+	}
+	if len(j.rows) == 0 {
+		d.recycle(j)
+		return
+	}
+	d.push(j)
+}
+
+// add puts a row into a job.
+func (d *Desk) add(j *Job, s *shadow) {
+	table := slices.IndexFunc(d.tables, func(t shadows) bool { return t.class == s.class })
+	start := len(j.arena)
+	j.arena = s.append(j.arena, d.tables[table].spare)
+	// Where the arena moves as it grows, what was cut out of it before stays where it was.
+	j.rows = append(j.rows, Row{s.key, s.class.hash, j.arena[start:len(j.arena):len(j.arena)]})
+	j.fences, j.drop = append(j.fences, s.fence), append(j.drop, false)
+	j.ids = append(j.ids, s.id)
+	s.dirty, s.job, s.row = false, j, len(j.rows)-1
+	if s.gone {
+		d.forgetKey(s)
+	}
+}
+
+// write has a shadow written before all jobs that come after.
+func (d *Desk) write(s *shadow) {
+	j := d.job(jobWrite)
+	d.add(j, s)
+	d.push(j)
+}
+
+func (d *Desk) forgetKey(s *shadow) {
+	if d.keys[s.key] == s {
+		delete(d.keys, s.key)
+	}
+}
+
+// away is for how long a desk that does not lead remembers those who left, to write them if it has
+// to take over.
+const away = 10 // seconds
+
+// forget drops what the one that leads has written by now.
+func (d *Desk) forget() {
+	for d.changed.len() > 0 && d.changed.oldest().since+away*d.rate < d.tick {
+		if s := d.changed.pop(); !s.gone {
+			s.dirty = false
+		}
+	}
+	for d.left.len() > 0 && d.left.oldest().since+away*d.rate < d.tick {
+		s := d.left.pop()
+		s.dirty = false
+		d.forgetKey(s)
+	}
+}
+
+// Take gives the job that is to be run next, or nil. Durable is up to which tick the world is safe:
+// nothing is written that follows from a later one. Requests go first.
+func (d *Desk) Take(durable world.Tick) *Job {
+	ready := func(j *Job) bool {
+		return j.tick <= durable && (j.kind == jobClaim || j.kind == jobLoad || d.fence.Epoch != 0)
+	}
+	var j *Job
+	switch {
+	case d.fenced:
+		return nil
+	case len(d.first) > 0 && ready(d.first[0]):
+		j, d.first = d.first[0], d.first[1:]
+	case len(d.jobs) > 0 && (d.jobs[0].kind == jobLoad || ready(d.jobs[0])):
+		j, d.jobs = d.jobs[0], d.jobs[1:]
+	default:
+		return nil
+	}
+	j.state, j.game = jobRuns, d.fence
+	j.skip = append(j.skip[:0], j.drop...)
+	return j
+}
+
+// Wanted is up to which tick the world has to be safe for a request to go on, or 0: for whoever
+// could see to it sooner.
+func (d *Desk) Wanted() world.Tick {
+	if len(d.first) == 0 {
+		return 0
+	}
+	return d.first[len(d.first)-1].tick
+}
+
+// Done takes a job back that was run, with the error that it gave. After an error it is the next
+// one again.
+func (d *Desk) Done(j *Job, err error) {
+	if err != nil {
+		d.stats.Retries++
+		j.state = jobWaits
+		if j.kind == jobDo {
+			d.first = slices.Insert(d.first, 0, j)
+		} else {
+			d.jobs = slices.Insert(d.jobs, 0, j)
+		}
+		return
+	}
+	if j.kind == jobWrite {
+		d.writes--
+	}
+	if j.fenced && j.game == d.fence {
+		d.fenced = true
+		d.news = append(d.news, News{Text: "another process writes for this world: what is " +
+			"played here from now on is not kept"})
+		return
+	}
+	switch j.kind {
+	case jobClaim:
+		if j.game.Subject == d.fence.Subject && !d.opt.Led {
+			d.fence.Epoch = j.epoch
+		}
+	case jobLoad:
+		d.loadDone(j)
+	case jobWrite:
+		d.stats.Writes++
+		d.stats.Rows += uint64(len(j.rows) - len(j.lost))
+		d.loseAll(j)
+	case jobDo:
+		if d.stats.Requests++; j.again {
+			d.stats.Again++
+		}
+		d.loseAll(j)
+		d.answer(j.to, j.answer)
+	}
+	d.release(j)
+	d.recycle(j)
+}
+
+// release has shadows forget the job that had their rows.
+func (d *Desk) release(j *Job) {
+	for i, id := range j.ids {
+		if s := d.shadowOf(id); s != nil && s.job == j && s.row == i {
+			s.job = nil
+		}
+	}
+}
+
+// loadDone tells the world what an entity is.
+func (d *Desk) loadDone(j *Job) {
+	if d.stats.Loads++; j.failed != "" {
+		d.stats.Failed++
+		d.news = append(d.news, News{Key: j.rows[0].Key, Entity: j.id,
+			Text: fmt.Sprintf("it cannot be loaded: %s", j.failed)})
+	}
+	if len(j.books) > len(d.books) {
+		d.books = maps.Clone(j.books)
+	}
+	a := d.loading[j.id]
+	if a == nil || a.answer.to.Tick != j.asked {
+		return
+	}
+	said := keptLoaded{j.epoch, j.failed, j.patch}
+	a.done, a.again = true, d.tick+2*d.rate
+	a.answer.tell = func(in *world.Inputs, to world.Name) error {
+		return world.TellAnswer(in, to, said)
+	}
+	d.tell(a.answer)
+}
+
+// loseAll tells the world which entities another session has by now.
+func (d *Desk) loseAll(j *Job) {
+	for _, i := range j.lost {
+		d.stats.Lost++
+		said := keptLost{j.fences[i].Epoch}
+		if s := d.shadowOf(j.ids[i]); s != nil && s.fence == j.fences[i] {
+			if s.spent {
+				continue
+			}
+			s.spent = true
+		}
+		d.news = append(d.news, News{Key: j.rows[i].Key, Entity: j.ids[i],
+			Text: "another session has taken it over: what is played here is not kept any more"})
+		d.tell(telling{world.Name{By: j.ids[i]}, func(in *world.Inputs, to world.Name) error {
+			return world.TellAnswer(in, to, said)
+		}})
+	}
+}
+
+// Work does all jobs that there are, at once, with a store that never is away: for a game alone.
+func (d *Desk) Work(ctx context.Context, s Store) error {
+	for {
+		j := d.Take(d.tick)
+		if j == nil {
+			return nil
+		}
+		err := j.Run(ctx, s)
+		if d.Done(j, err); err != nil {
+			return err
+		}
+	}
+}
