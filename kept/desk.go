@@ -376,11 +376,11 @@ func (d *Desk) request(r *request, name world.Name) {
 			break
 		}
 		s := d.shadowOf(party)
-		if s == nil {
-			o := outcome{refused: "one of the parties has left"}
-			d.answer(name, o.append(nil))
-			d.recycle(j)
-			return
+		if s == nil { // it has left: then only what was done before counts
+			j.short = true
+			j.rows, j.ids = append(j.rows, Row{}), append(j.ids, party)
+			j.fences, j.drop = append(j.fences, Fence{}), append(j.drop, false)
+			continue
 		}
 		if s.job != nil {
 			s.job.drop[s.row] = true

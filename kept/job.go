@@ -31,6 +31,7 @@ type Job struct {
 	asked   world.Tick
 	request *requestKind
 	data    []byte
+	short   bool // a party is missing
 	owner   string
 
 	// What came of it.
@@ -197,7 +198,7 @@ func (j *Job) isOld(ctx context.Context, s Store) (bool, error) {
 // do executes a request, or finds what came of it before.
 func (j *Job) do(ctx context.Context, s Store) error {
 	for _, row := range j.rows {
-		if j.books[row.Schema] == nil {
+		if row.Data != nil && j.books[row.Schema] == nil {
 			return fmt.Errorf("schema %016x of this program is not known", row.Schema)
 		}
 	}
@@ -208,6 +209,10 @@ func (j *Job) do(ctx context.Context, s Store) error {
 		}
 	}
 	answer, again, err := s.Do(ctx, j.name, fences, func(tx Tx) ([]byte, error) {
+		if j.short {
+			o := outcome{refused: "one of the parties has left"}
+			return o.append(nil), nil
+		}
 		d := &Deal{plan: j.plan, tx: tx, schemas: j.books, parties: j.rows}
 		return d.execute(j.request, j.data)
 	})
@@ -258,7 +263,7 @@ func (j *Job) renew(ctx context.Context, s Store) error {
 			continue
 		}
 		class := j.plan.named(j.rows[c.party].Key.Class)
-		if c.schema == class.hash {
+		if class == nil || c.schema == class.hash {
 			continue
 		}
 		load := Job{plan: j.plan, books: j.books, rows: []Row{{Key: j.rows[c.party].Key}}}

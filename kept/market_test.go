@@ -18,6 +18,7 @@ type trader struct {
 	Gold      int
 	Wares     [4]uint8
 	Motto     string
+	Bought    int
 	Found     int // in this match alone
 }
 
@@ -27,12 +28,13 @@ func (t *trader) Sync(s *bits.Sync) {
 		s.Uint8(&t.Wares[i], 0, 255)
 	}
 	s.String(&t.Motto, 16)
+	s.Int(&t.Bought, 0, 1_000_000)
 	s.Int(&t.Found, 0, 1_000_000)
 }
 
 func (t *trader) Kept(k *kept.Fields) {
 	k.Account()
-	k.Keep(&t.Gold, &t.Wares, &t.Motto)
+	k.Keep(&t.Gold, &t.Wares, &t.Motto, &t.Bought)
 }
 
 func (t *trader) Step(w *world.World, me world.ID) {
@@ -48,7 +50,7 @@ func (t *trader) Step(w *world.World, me world.ID) {
 	}
 	seller, _ := world.Owned[trader](w, world.Player(c.Buy))
 	if seller != world.None && seller != me {
-		_ = kept.Ask(w, trade{Ware: c.Ware, Price: c.Price}, seller, me)
+		_ = kept.Ask(w, trade{Buyer: uint16(w.Owner(me)), Ware: c.Ware, Price: c.Price}, seller, me)
 	}
 }
 
@@ -67,11 +69,13 @@ func (c *order) Sync(s *bits.Sync) {
 }
 
 type trade struct {
+	Buyer uint16
 	Ware  uint8
 	Price int
 }
 
 func (t *trade) Sync(s *bits.Sync) {
+	s.Uint16(&t.Buyer, 0, 1<<16-1)
 	s.Uint8(&t.Ware, 0, 3)
 	s.Int(&t.Price, 0, 1000)
 }
@@ -80,7 +84,11 @@ type traded struct{ Left int }
 
 func (t *traded) Sync(s *bits.Sync) { s.Int(&t.Left, 0, 1_000_000) }
 
+// lastTrade is the one that was executed last, for tests in which one is at a time.
+var lastTrade struct{ buyer int }
+
 func execute(d *kept.Deal, q *trade) (traded, error) {
+	lastTrade.buyer = int(q.Buyer)
 	seller, buyer := kept.Party[trader](d, 0), kept.Party[trader](d, 1)
 	switch {
 	case buyer.Gold < q.Price:
@@ -91,6 +99,7 @@ func execute(d *kept.Deal, q *trade) (traded, error) {
 	buyer.Gold, seller.Gold = buyer.Gold-q.Price, seller.Gold+q.Price
 	seller.Wares[q.Ware]--
 	buyer.Wares[q.Ware]++
+	buyer.Bought++
 	return traded{Left: buyer.Gold}, nil
 }
 
@@ -112,7 +121,7 @@ func settled(w *world.World, q *trade, a *traded, refused error) {
 	world.Emit(w, world.None, e)
 }
 
-var market = world.Define("market", world.Class[trader](), world.Commands[order](),
+var market = world.Define("market", world.Rate(10), world.Class[trader](), world.Commands[order](),
 	world.Event[sold](world.EventOptions{Delivery: world.Everyone}),
 	kept.Declare(kept.Request(execute, settled)),
 	world.OnJoin(func(w *world.World, p world.Player) {

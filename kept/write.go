@@ -122,6 +122,9 @@ func (d *Desk) batch(q *queue) {
 
 // add puts a row into a job.
 func (d *Desk) add(j *Job, s *shadow) {
+	if s.job != nil {
+		s.job.drop[s.row] = true // this one is newer
+	}
 	table := slices.IndexFunc(d.tables, func(t shadows) bool { return t.class == s.class })
 	start := len(j.arena)
 	j.arena = s.append(j.arena, d.tables[table].spare)
@@ -170,7 +173,7 @@ func (d *Desk) forget() {
 // nothing is written that follows from a later one. Requests go first.
 func (d *Desk) Take(durable world.Tick) *Job {
 	ready := func(j *Job) bool {
-		return j.tick <= durable && (j.kind == jobClaim || j.kind == jobLoad || d.fence.Epoch != 0)
+		return j.tick <= durable && (j.kind == jobClaim || d.fence.Epoch != 0)
 	}
 	var j *Job
 	switch {
@@ -178,7 +181,7 @@ func (d *Desk) Take(durable world.Tick) *Job {
 		return nil
 	case len(d.first) > 0 && ready(d.first[0]):
 		j, d.first = d.first[0], d.first[1:]
-	case len(d.jobs) > 0 && (d.jobs[0].kind == jobLoad || ready(d.jobs[0])):
+	case len(d.jobs) > 0 && ready(d.jobs[0]):
 		j, d.jobs = d.jobs[0], d.jobs[1:]
 	default:
 		return nil
@@ -188,13 +191,17 @@ func (d *Desk) Take(durable world.Tick) *Job {
 	return j
 }
 
-// Wanted is up to which tick the world has to be safe for a request to go on, or 0: for whoever
-// could see to it sooner.
-func (d *Desk) Wanted() world.Tick {
-	if len(d.first) == 0 {
-		return 0
+// Wanted is up to which tick the world has to be safe for what people wait for, requests and loads,
+// or 0 if there is nothing: for whoever could see to it sooner.
+func (d *Desk) Wanted() (t world.Tick) {
+	for _, list := range [][]*Job{d.first, d.jobs} {
+		for _, j := range list {
+			if j.kind != jobWrite {
+				t = max(t, j.tick)
+			}
+		}
 	}
-	return d.first[len(d.first)-1].tick
+	return t
 }
 
 // Done takes a job back that was run, with the error that it gave. After an error it is the next
@@ -213,10 +220,8 @@ func (d *Desk) Done(j *Job, err error) {
 	if j.kind == jobWrite {
 		d.writes--
 	}
-	if j.fenced && j.game == d.fence {
-		d.fenced = true
-		d.news = append(d.news, News{Text: "another process writes for this world: what is " +
-			"played here from now on is not kept"})
+	if j.fenced {
+		d.refused(j)
 		return
 	}
 	switch j.kind {
@@ -239,6 +244,16 @@ func (d *Desk) Done(j *Job, err error) {
 	}
 	d.release(j)
 	d.recycle(j)
+}
+
+// refused takes that another process writes for the world, unless this one leads by a newer decree.
+func (d *Desk) refused(j *Job) {
+	if j.game != d.fence || d.fenced {
+		return
+	}
+	d.fenced = true
+	d.news = append(d.news, News{Text: "another process writes for this world: what is played " +
+		"here from now on is not kept"})
 }
 
 // release has shadows forget the job that had their rows.
