@@ -12,6 +12,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/keeping"
 	"github.com/coeval-dev/coeval/host/internal/mirrors"
+	"github.com/coeval-dev/coeval/kept"
 	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/timeline/kinds"
@@ -85,6 +86,9 @@ type MirrorOptions struct {
 
 	// Keep is what survives a lost connection, and the death of all mirrors.
 	Keep MirrorKeep
+	// Store is where what outlives matches is kept, the same for all mirrors: the überserver writes;
+	// see package kept. Default: in the memory of whichever leads, which is for trying out alone.
+	Store kept.Store
 	// Record is a file that what is settled is recorded into.
 	Record string
 	// Log is told what happens. Default: nobody is.
@@ -126,6 +130,6 @@ func Mirror(ctx context.Context, t *game.Title, o MirrorOptions) error {
 		Multicast: o.Multicast, Interface: o.Interface,
 		Address: o.Address, Public: o.Public, HTTP: o.HTTP, Open: o.Open,
 		Web: o.Web.inside(), Admin: o.Web.Admin.inside(), Patience: o.Patience, Forever: o.Forever,
-		Record: o.Record, Log: o.Log,
+		Record: o.Record, Log: o.Log, Store: o.Store,
 	})
 }

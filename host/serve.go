@@ -15,6 +15,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/keeping"
 	"github.com/coeval-dev/coeval/host/internal/serve"
+	"github.com/coeval-dev/coeval/kept"
 	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/server"
@@ -94,6 +95,10 @@ type ServeOptions struct {
 	// Keep has the game survive the program and the machine.
 	Keep KeepOptions
 
+	// Store is where what outlives matches is kept, for a title of which something is; see package
+	// kept. Default: in memory, so that it ends with the program.
+	Store kept.Store
+
 	// Panics say what follows when the game panics in Step.
 	Panics PanicOptions
 
@@ -161,6 +166,7 @@ func NewServer(t *game.Title, o ServeOptions) (*Server, error) {
 	}
 	s, err := serve.New(serve.Options{
 		Keep:   keeping.Options{Dir: o.Keep.Dir, Flush: flush, Every: o.Keep.Every},
+		Store:  o.Store,
 		Server: o.inside(t), Architecture: o.Architecture, Knobs: o.Knobs,
 		Listen: o.Listen, HTTP: o.HTTP,
 		WebSocket:    o.WebSocket,

@@ -100,7 +100,7 @@ func (d *Deal) take(c *class, party int, row Row, into any) any {
 }
 
 // execute does the request, and writes what it has changed.
-func (d *Deal) execute(k *requestKind, data []byte) ([]byte, error) {
+func (d *Deal) execute(k *requestKind, data []byte, question uint64) ([]byte, error) {
 	for _, row := range d.parties {
 		if err := d.tx.Put(row); err != nil {
 			return nil, err
@@ -111,18 +111,18 @@ func (d *Deal) execute(k *requestKind, data []byte) ([]byte, error) {
 		return nil, d.broken
 	}
 	err = errors.Join(d.wrong, err)
-	o := outcome{answer: answer}
+	o := outcome{question: question, answer: answer}
 	var rows []Row
 	if err == nil {
 		rows, o.changes, err = d.changes()
 	}
 	if err != nil {
-		o = outcome{refused: shorten(err.Error())}
+		o = outcome{question: question, refused: shorten(err.Error())}
 		return o.append(nil), nil
 	}
 	out := o.append(nil)
 	if len(out) > maxAnswer {
-		o = outcome{refused: "the answer is too long"}
+		o = outcome{question: question, refused: "the answer is too long"}
 		return o.append(nil), nil
 	}
 	for _, row := range rows {

@@ -121,6 +121,8 @@ func Schemas(g *world.Game) (map[uint64]string, error) {
 	out := map[uint64]string{}
 	for _, c := range p.classes {
 		out[c.hash] = c.Text()
+		session := sessionOf(c.Scope)
+		out[session.Hash()] = session.Text()
 	}
 	return out, nil
 }

@@ -36,14 +36,16 @@ const mostJobs = 4
 //
 // Its methods belong to one goroutine at a time; only Job.Run may run beside them.
 type Desk struct {
-	plan   *plan
-	opt    Options
-	rate   world.Tick
-	fence  Fence
-	fenced bool
-	leads  bool
-	tick   world.Tick
-	world  uint64
+	plan     *plan
+	opt      Options
+	rate     world.Tick
+	fence    Fence
+	fenced   bool
+	leads    bool
+	ready    bool // the fence is the store's, and all that was executed before is known
+	claiming bool
+	tick     world.Tick
+	world    uint64
 
 	tables  []shadows
 	changed queue // shadows that are dirty, the one that is so for longest first
@@ -56,6 +58,7 @@ type Desk struct {
 	first   []*Job                 // requests
 	jobs    []*Job                 // all others, in order
 	writes  int                    // of them that write, and that run
+	running int                    // rows of those that run
 	free    []*Job
 	told    []telling
 	greeted map[world.Player]greeting
@@ -127,8 +130,12 @@ func NewDesk(g *world.Game, o Options) (*Desk, error) {
 // Open tells a store what this game's rows mean, and learns what others have told it. It is to be
 // called before the first tick; an error is that the store cannot be used.
 func (d *Desk) Open(ctx context.Context, s Store) error {
-	for _, c := range d.plan.classes {
-		if err := s.Schema(ctx, c.hash, c.Text()); err != nil {
+	mine, err := Schemas(d.plan.game)
+	if err != nil {
+		return err
+	}
+	for hash, text := range mine {
+		if err := s.Schema(ctx, hash, text); err != nil {
 			return fmt.Errorf("kept: %w", err)
 		}
 	}
@@ -144,7 +151,7 @@ func (d *Desk) Open(ctx context.Context, s Store) error {
 // on mirrors, the number of the decree by which this one leads.
 func (d *Desk) SetEpoch(leads bool, epoch uint64) {
 	if leads && (!d.leads || epoch != d.fence.Epoch) {
-		d.fenced = false
+		d.fenced, d.ready = false, false
 		for i := range d.tables { // what the one before had written is not known
 			for _, s := range d.tables[i].live {
 				d.change(s)
@@ -154,6 +161,7 @@ func (d *Desk) SetEpoch(leads bool, epoch uint64) {
 		clear(d.loading)
 	}
 	d.leads, d.fence.Epoch = leads, epoch
+	d.ready = d.ready && leads
 }
 
 // Begin says that another world follows. What was seen of the one before is still written.
@@ -169,7 +177,7 @@ func (d *Desk) Begin() {
 	clear(d.loading)
 	clear(d.greeted)
 	d.first = slices.DeleteFunc(d.first, func(j *Job) bool { return j.state != jobRuns })
-	d.told, d.tick, d.world = d.told[:0], 0, 0
+	d.told, d.tick, d.world, d.ready = d.told[:0], 0, 0, false
 	if !d.opt.Led {
 		d.fence = Fence{}
 	}
@@ -211,12 +219,12 @@ func (d *Desk) found(w *world.World) {
 		}
 		return
 	}
-	if number == d.world {
-		return
+	if number != d.world {
+		d.world = number
+		d.fence.Subject = fmt.Sprintf("game/%016x", number)
 	}
-	d.world = number
-	d.fence.Subject = fmt.Sprintf("game/%016x", number)
-	if !d.opt.Led {
+	if d.leads && !d.ready && !d.fenced && !d.claiming {
+		d.claiming = true
 		j := d.job(jobClaim)
 		j.owner = d.opt.Owner
 		d.push(j)
@@ -299,7 +307,7 @@ func (d *Desk) want(w *world.World, t *shadows, id world.ID, m *Mark) {
 		return
 	}
 	key := Key{t.class.Class, t.class.Scope, m.of}
-	if d.fence.Epoch == 0 {
+	if !d.ready {
 		return
 	}
 	if s := d.keys[key]; s != nil && s.dirty && !s.spent && s.frozen+1 < d.tick {
@@ -308,9 +316,14 @@ func (d *Desk) want(w *world.World, t *shadows, id world.ID, m *Mark) {
 	d.loading[id] = &asking{seen: d.tick, answer: telling{to: world.Name{By: id, Tick: m.asked}}}
 	j := d.job(jobLoad)
 	j.rows = append(j.rows, Row{Key: key})
-	j.id, j.asked, j.owner = id, m.asked, d.opt.Owner
+	j.id, j.asked = id, m.asked
+	j.name = Name{d.world, m.asked, id, loadOrdinal}
 	d.push(j)
 }
+
+// loadOrdinal is that of the names by which accounts are claimed: no entity asks for so much at a
+// tick.
+const loadOrdinal = 1<<16 - 1
 
 // repeat tells an answer again if the world has not heard it after a while.
 func (d *Desk) repeat(a *asking) {
@@ -334,7 +347,7 @@ func (d *Desk) freeze(w *world.World) {
 
 // requests finds those that are new.
 func (d *Desk) requests(w *world.World) {
-	if d.fence.Subject == "" || d.fence.Epoch == 0 {
+	if !d.ready {
 		return
 	}
 	for id, r := range world.All[request](w) {
@@ -378,7 +391,7 @@ func (d *Desk) request(r *request, name world.Name) {
 		s := d.shadowOf(party)
 		if s == nil { // it has left: then only what was done before counts
 			j.short = true
-			j.rows, j.ids = append(j.rows, Row{}), append(j.ids, party)
+			j.rows, j.ids, j.of = append(j.rows, Row{}), append(j.ids, party), append(j.of, nil)
 			j.fences, j.drop = append(j.fences, Fence{}), append(j.drop, false)
 			continue
 		}
@@ -388,7 +401,7 @@ func (d *Desk) request(r *request, name world.Name) {
 		table := slices.IndexFunc(d.tables, func(t shadows) bool { return t.class == s.class })
 		j.rows = append(j.rows,
 			Row{s.key, s.class.hash, s.append(nil, d.tables[table].spare)})
-		j.ids = append(j.ids, party)
+		j.ids, j.of = append(j.ids, party), append(j.of, s)
 		j.fences, j.drop = append(j.fences, s.fence), append(j.drop, false)
 	}
 	j.state = jobWaits

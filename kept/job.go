@@ -2,8 +2,10 @@ package kept
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/coeval-dev/coeval/world"
 )
@@ -14,6 +16,7 @@ type Job struct {
 	kind  jobKind
 	plan  *plan
 	tick  world.Tick // what it follows from must be durable up to here
+	now   world.Tick // when it was taken
 	game  Fence
 	books map[uint64]*Schema // a copy that is the job's own
 	state jobState
@@ -23,6 +26,7 @@ type Job struct {
 	drop   []bool  // rows that are not to be written any more
 	skip   []bool  // those of them that were so when it was taken
 	ids    []world.ID
+	of     []*shadow // the tick's thread alone looks at them
 	arena  []byte
 
 	name    Name
@@ -42,6 +46,7 @@ type Job struct {
 	failed string // why it cannot be loaded
 	lost   []int  // rows whose fence is old
 	fenced bool   // another process writes for the world
+	behind bool   // one before has executed more than is known here
 }
 
 type jobKind uint8
@@ -73,9 +78,7 @@ func (j *Job) Run(ctx context.Context, s Store) (err error) {
 	j.lost, j.fenced, j.failed = j.lost[:0], false, ""
 	switch j.kind {
 	case jobClaim:
-		var f Fence
-		f, err = s.Claim(ctx, j.game.Subject, j.owner)
-		j.epoch = f.Epoch
+		err = j.claim(ctx, s)
 	case jobLoad:
 		err = j.load(ctx, s)
 	case jobWrite:
@@ -86,15 +89,76 @@ func (j *Job) Run(ctx context.Context, s Store) (err error) {
 	return err
 }
 
+// claim makes this the one process that writes for its world. Then no other executes a request any
+// more; and what others have executed is known here if the world has come as far as theirs had.
+func (j *Job) claim(ctx context.Context, s Store) error {
+	j.behind = false
+	if j.game.Epoch == 0 {
+		f, err := s.Claim(ctx, j.game.Subject, j.owner)
+		if err != nil {
+			return err
+		}
+		j.game.Epoch = f.Epoch
+	}
+	err := s.Write(ctx, []Fence{j.game, j.executed()}, nil)
+	if !errors.Is(err, ErrFenced) {
+		return err
+	}
+	old, err := j.isOld(ctx, s)
+	j.behind = !old
+	return err
+}
+
+// executed is a fence that tells up to which tick requests were executed: of the one who claims a
+// world, the world must have come as far.
+func (j *Job) executed() Fence {
+	return Fence{"requests" + strings.TrimPrefix(j.game.Subject, "game"), uint64(j.now)}
+}
+
+// session claims an account or character for an entity: by a number that is drawn once for each time
+// that an entity asks for it, whoever asks the store. So who leads after another has the same.
+func (j *Job) session(ctx context.Context, s Store, key Key) error {
+	answer, _, err := s.Do(ctx, j.name, []Fence{j.game}, func(tx Tx) ([]byte, error) {
+		k := Key{sessionClass, key.Scope, key.Of}
+		row, _, err := tx.Get(k)
+		if err != nil {
+			return nil, err
+		}
+		n, _ := binary.Uvarint(row.Data)
+		row = Row{k, sessionOf(key.Scope).Hash(), binary.AppendUvarint(nil, n+1)}
+		return row.Data, tx.Put(row)
+	})
+	if errors.Is(err, ErrFenced) {
+		_, err = j.isOld(ctx, s)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	j.epoch, _ = binary.Uvarint(answer)
+	err = s.Write(ctx, []Fence{{key.subject(), j.epoch}}, nil)
+	if errors.Is(err, ErrFenced) {
+		j.failed = "another session has taken it over"
+		return nil
+	}
+	return err
+}
+
+// sessionClass is the class of rows that count the sessions of accounts and characters.
+const sessionClass = "kept.session"
+
+func sessionOf(s Scope) *Schema {
+	return &Schema{Class: sessionClass, Scope: s, leaves: []leaf{
+		{path: "Epoch", kind: kindUint, limits: limits{most: 1<<64 - 1}}}}
+}
+
 // load claims what an entity is, and reads what the store has of it.
 func (j *Job) load(ctx context.Context, s Store) error {
 	key, c := j.rows[0].Key, j.plan.named(j.rows[0].Key.Class)
 	if key.Scope != Thing {
-		f, err := s.Claim(ctx, key.subject(), j.owner)
-		if err != nil {
+		if err := j.session(ctx, s, key); err != nil || j.fenced || j.failed != "" {
 			return err
 		}
-		j.epoch = f.Epoch
 	}
 	rows, err := s.Load(ctx, []Key{key})
 	if err != nil {
@@ -202,7 +266,7 @@ func (j *Job) do(ctx context.Context, s Store) error {
 			return fmt.Errorf("schema %016x of this program is not known", row.Schema)
 		}
 	}
-	fences := []Fence{j.game}
+	fences := []Fence{j.game, j.executed()}
 	for _, f := range j.fences {
 		if f.Subject != "" {
 			fences = append(fences, f)
@@ -210,11 +274,11 @@ func (j *Job) do(ctx context.Context, s Store) error {
 	}
 	answer, again, err := s.Do(ctx, j.name, fences, func(tx Tx) ([]byte, error) {
 		if j.short {
-			o := outcome{refused: "one of the parties has left"}
+			o := outcome{question: j.question(), refused: "one of the parties has left"}
 			return o.append(nil), nil
 		}
 		d := &Deal{plan: j.plan, tx: tx, schemas: j.books, parties: j.rows}
-		return d.execute(j.request, j.data)
+		return d.execute(j.request, j.data, j.question())
 	})
 	switch {
 	case errors.Is(err, ErrFenced):
@@ -225,6 +289,10 @@ func (j *Job) do(ctx context.Context, s Store) error {
 	j.answer, j.again = answer, again
 	return j.renew(ctx, s)
 }
+
+// question tells a request from others that have the same name: as when a world was restored to a
+// moment before it was asked, and went on differently.
+func (j *Job) question() uint64 { return hashOf(j.request.typ.Name() + "\n" + string(j.data)) }
 
 // refuse finds out which of the parties is another's by now.
 func (j *Job) refuse(ctx context.Context, s Store) error {
@@ -256,6 +324,9 @@ func (j *Job) renew(ctx context.Context, s Store) error {
 	o, err := readOutcome(j.answer)
 	if err != nil {
 		return nil // the world says so
+	}
+	if o.question != j.question() {
+		o = outcome{refused: "another request had its name, before the world was restored"}
 	}
 	for i := range o.changes {
 		c := &o.changes[i]

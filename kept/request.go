@@ -229,9 +229,10 @@ func (p *plan) answered(w *world.World, to world.Name, a *keptAnswer) {
 
 // An outcome is what came of a request, as the store keeps it.
 type outcome struct {
-	refused string // or nothing
-	answer  []byte
-	changes []change
+	refused  string // or nothing
+	question uint64
+	answer   []byte
+	changes  []change
 }
 
 // A change is what a request has changed of one of its parties.
@@ -245,6 +246,7 @@ type change struct {
 func (o *outcome) append(dst []byte) []byte {
 	dst = append(dst, 1) // the format
 	dst = appendText(dst, o.refused)
+	dst = binary.LittleEndian.AppendUint64(dst, o.question)
 	dst = appendText(dst, string(o.answer))
 	dst = append(dst, byte(len(o.changes)))
 	for _, c := range o.changes {
@@ -278,6 +280,11 @@ func readOutcome(data []byte) (o outcome, err error) {
 		return out
 	}
 	o.refused = string(text())
+	if len(data) < 8 {
+		return o, errOutcome
+	}
+	o.question = binary.LittleEndian.Uint64(data)
+	data = data[8:]
 	o.answer = text()
 	if len(data) == 0 || data[0] > maxParties {
 		return o, errOutcome

@@ -51,7 +51,7 @@ func (d *Desk) job(k jobKind) *Job {
 		j = new(Job)
 	}
 	*j = Job{kind: k, plan: d.plan, tick: d.tick, books: d.books, rows: j.rows[:0],
-		fences: j.fences[:0], drop: j.drop[:0], skip: j.skip[:0], ids: j.ids[:0], arena: j.arena[:0],
+		fences: j.fences[:0], drop: j.drop[:0], skip: j.skip[:0], ids: j.ids[:0], of: j.of[:0], arena: j.arena[:0],
 		lost: j.lost[:0]}
 	return j
 }
@@ -74,7 +74,7 @@ func (d *Desk) recycle(j *Job) {
 
 // seal makes jobs of what has changed long enough ago.
 func (d *Desk) seal() {
-	if d.fence.Subject == "" || d.fence.Epoch == 0 {
+	if !d.ready {
 		return
 	}
 	for d.left.len() > 0 && d.writes < mostJobs {
@@ -131,7 +131,7 @@ func (d *Desk) add(j *Job, s *shadow) {
 	// Where the arena moves as it grows, what was cut out of it before stays where it was.
 	j.rows = append(j.rows, Row{s.key, s.class.hash, j.arena[start:len(j.arena):len(j.arena)]})
 	j.fences, j.drop = append(j.fences, s.fence), append(j.drop, false)
-	j.ids = append(j.ids, s.id)
+	j.ids, j.of = append(j.ids, s.id), append(j.of, s)
 	s.dirty, s.job, s.row = false, j, len(j.rows)-1
 	if s.gone {
 		d.forgetKey(s)
@@ -173,7 +173,10 @@ func (d *Desk) forget() {
 // nothing is written that follows from a later one. Requests go first.
 func (d *Desk) Take(durable world.Tick) *Job {
 	ready := func(j *Job) bool {
-		return j.tick <= durable && (j.kind == jobClaim || d.fence.Epoch != 0)
+		if j.kind == jobClaim {
+			return j.now < d.tick // once a tick
+		}
+		return j.tick <= durable && d.ready
 	}
 	var j *Job
 	switch {
@@ -186,8 +189,9 @@ func (d *Desk) Take(durable world.Tick) *Job {
 	default:
 		return nil
 	}
-	j.state, j.game = jobRuns, d.fence
+	j.state, j.game, j.now = jobRuns, d.fence, d.tick
 	j.skip = append(j.skip[:0], j.drop...)
+	d.running += len(j.rows)
 	return j
 }
 
@@ -207,6 +211,7 @@ func (d *Desk) Wanted() (t world.Tick) {
 // Done takes a job back that was run, with the error that it gave. After an error it is the next
 // one again.
 func (d *Desk) Done(j *Job, err error) {
+	d.running -= len(j.rows)
 	if err != nil {
 		d.stats.Retries++
 		j.state = jobWaits
@@ -222,12 +227,18 @@ func (d *Desk) Done(j *Job, err error) {
 	}
 	if j.fenced {
 		d.refused(j)
+		d.release(j)
 		return
 	}
 	switch j.kind {
 	case jobClaim:
-		if j.game.Subject == d.fence.Subject && !d.opt.Led {
-			d.fence.Epoch = j.epoch
+		d.claiming = false
+		switch {
+		case j.game.Subject != d.fence.Subject || d.opt.Led && j.game.Epoch != d.fence.Epoch:
+		case j.behind:
+			d.stats.Retries++
+		default:
+			d.fence, d.ready = j.game, d.leads
 		}
 	case jobLoad:
 		d.loadDone(j)
@@ -248,6 +259,7 @@ func (d *Desk) Done(j *Job, err error) {
 
 // refused takes that another process writes for the world, unless this one leads by a newer decree.
 func (d *Desk) refused(j *Job) {
+	d.claiming = d.claiming && j.kind != jobClaim
 	if j.game != d.fence || d.fenced {
 		return
 	}
@@ -258,10 +270,11 @@ func (d *Desk) refused(j *Job) {
 
 // release has shadows forget the job that had their rows.
 func (d *Desk) release(j *Job) {
-	for i, id := range j.ids {
-		if s := d.shadowOf(id); s != nil && s.job == j && s.row == i {
+	for i, s := range j.of {
+		if s != nil && s.job == j && s.row == i {
 			s.job = nil
 		}
+		j.of[i] = nil
 	}
 }
 
@@ -292,7 +305,7 @@ func (d *Desk) loseAll(j *Job) {
 	for _, i := range j.lost {
 		d.stats.Lost++
 		said := keptLost{j.fences[i].Epoch}
-		if s := d.shadowOf(j.ids[i]); s != nil && s.fence == j.fences[i] {
+		if s := j.of[i]; s != nil && s.fence == j.fences[i] {
 			if s.spent {
 				continue
 			}
@@ -318,4 +331,29 @@ func (d *Desk) Work(ctx context.Context, s Store) error {
 			return err
 		}
 	}
+}
+
+// Flush makes jobs of all that is not written, but for the parties of requests that are pending, and
+// says how many rows are on their way. It is for the end: call it after the last tick, and do the
+// jobs, until nothing is left.
+func (d *Desk) Flush() (left int) {
+	if d.leads && !d.fenced && d.ready {
+		for i := range d.tables {
+			for _, s := range d.tables[i].live {
+				if s.dirty && s.frozen != d.tick && !s.spent {
+					d.write(s)
+				}
+			}
+		}
+		for d.left.len() > 0 {
+			d.batch(&d.left)
+		}
+	}
+	if d.fenced {
+		return 0
+	}
+	for _, j := range d.jobs {
+		left += len(j.rows)
+	}
+	return left + d.running
 }

@@ -83,6 +83,7 @@ type state struct {
 	chapterNanos    atomic.Int64  // how long the last chapter took to write
 	broken          atomic.Bool   // the journal cannot go on without a whole world
 	risk            atomic.Bool   // what is played is not being kept
+	hurry           atomic.Bool   // somebody waits for what was played to be durable
 
 	mu       sync.Mutex
 	safe     world.Tick // that is durable
@@ -237,6 +238,12 @@ func (k *Keeper) Save(w *world.World, seats []keep.Seat) bool {
 	k.handOver(w, nil, seats)
 	return true
 }
+
+// Durable is the last tick that a crash of the machine cannot take. Any goroutine may ask.
+func (k *Keeper) Durable() world.Tick { return world.Tick(k.state.durable.Load()) }
+
+// Hurry has what was played be made durable with the next tick, whatever Options.Flush says.
+func (k *Keeper) Hurry() { k.state.hurry.Store(true) }
 
 // Took is told how long the world took to compute, which a recovery will take again.
 func (k *Keeper) Took(step time.Duration) { k.replay += step }

@@ -96,7 +96,8 @@ func (w *writer) run() {
 					w.take(it)
 				}
 			}
-			w.flush(!w.keeper.opt.Flush.Never && group == nil)
+			hurry := w.keeper.state.hurry.Swap(false)
+			w.flush(hurry || !w.keeper.opt.Flush.Never && group == nil)
 		case <-group:
 			w.flush(true)
 		}

@@ -20,6 +20,8 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/keeping"
 	"github.com/coeval-dev/coeval/host/internal/recording"
 	"github.com/coeval-dev/coeval/host/internal/serve"
+	"github.com/coeval-dev/coeval/host/internal/storing"
+	"github.com/coeval-dev/coeval/kept"
 	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/topology/mirror"
@@ -47,6 +49,8 @@ type Options struct {
 	Keep keeping.Options
 	// Admin is how operators see and act, and how the program ends.
 	Admin serve.AdminOptions
+	// Store is where what outlives matches is kept; see package kept. Default: in memory.
+	Store kept.Store
 	Log   *slog.Logger
 }
 
@@ -110,6 +114,7 @@ type host struct {
 	keeper  *keeping.Keeper // nil without
 	back    bool            // the folder has a game
 	settled world.Tick      // the last that was recorded
+	clerk   *storing.Clerk  // nil if nothing outlives the match
 }
 
 // open opens everything. On an error nothing is left open.
@@ -124,8 +129,13 @@ func (o *Options) open(ctx context.Context) (_ *host, err error) {
 			return nil, err
 		}
 	}
-	if h.sockets, err = o.openSockets(ctx); err != nil {
+	if h.clerk, err = storing.New(ctx, h.title.Game, storing.Options{Store: o.Store,
+		Owner: "mirror " + cmp.Or(o.Mirror.Name, o.Address, o.Mirrors), Led: true, Log: o.Log,
+	}); err != nil {
 		return nil, err
+	}
+	if h.sockets, err = o.openSockets(ctx); err != nil {
+		return nil, errors.Join(err, h.clerk.Close(false))
 	}
 	defer func() {
 		if err != nil {
@@ -134,13 +144,14 @@ func (o *Options) open(ctx context.Context) (_ *host, err error) {
 	}()
 	if err = h.openKept(); err != nil {
 		h.sockets.close()
-		return nil, err
+		return nil, errors.Join(err, h.clerk.Close(false))
 	}
 	h.site.Listener, h.site.WebOptions = h.sockets.web, o.Web
 	defer func() {
 		if err != nil {
 			h.sockets.close()
 			h.admin.Close()
+			_ = h.clerk.Close(false)
 		}
 	}()
 	if h.print, err = h.site.Secure(); err != nil {
@@ -222,7 +233,8 @@ func (o *Options) unanswered(self netip.AddrPort) error {
 func (h *host) close() error {
 	h.site.Close()
 	h.admin.Close()
-	return errors.Join(h.closeKept(), h.mirror.Load().Close(), h.record.Close())
+	return errors.Join(h.closeKept(), h.mirror.Load().Close(), h.record.Close(),
+		h.clerk.Close(true))
 }
 
 // advise says what to do about the end of a mirror.
@@ -312,6 +324,7 @@ func (h *host) ticked(s server.Times) {
 	if m == nil || m.Server() == nil {
 		return
 	}
+	h.clerk.Serve(m.Server())
 	if t := m.Server().World().Tick(); t != h.tick {
 		h.tick = t
 		h.moved.Store(time.Now().UnixMilli())
@@ -321,8 +334,17 @@ func (h *host) ticked(s server.Times) {
 // begin starts the trace of a level.
 func (h *host) begin(w *world.World, l server.Level) { h.record.Begin(w, "level "+l.Name) }
 
-// keep records what is settled. A mirror that had to join anew goes on from a later state.
+// keep is told each settled world, and what went in.
 func (h *host) keep(w *world.World, in *world.Inputs) {
+	h.write(w, in)
+	if m := h.mirror.Load(); m != nil {
+		h.clerk.SetEpoch(m.Decree())
+	}
+	h.clerk.Tick(w)
+}
+
+// write records what is settled. A mirror that had to join anew goes on from a later state.
+func (h *host) write(w *world.World, in *world.Inputs) {
 	switch {
 	case h.record.Err() != nil || w.Tick() <= h.settled && h.record.Begun():
 		return // what was settled before is settled again alike

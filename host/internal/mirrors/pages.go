@@ -159,6 +159,7 @@ func Token(key token.Key, game string, client uint64) (token.Token, error) {
 func (h *host) read(ctx context.Context, out *serve.Metrics) error {
 	m := h.mirror.Load()
 	out.Site(&h.site)
+	out.Store(h.clerk)
 	return m.Do(ctx, func() {
 		measure(out, m)
 		h.measureKept(out, m)

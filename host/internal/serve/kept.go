@@ -3,19 +3,21 @@
 package serve
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/host/internal/keeping"
+	"github.com/coeval-dev/coeval/host/internal/storing"
 	"github.com/coeval-dev/coeval/keep"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A kept is how a server's game is kept on disk. Nil is one that is not.
-type kept struct {
+// A keptGame is how a server's game is kept on disk. Nil is one that is not.
+type keptGame struct {
 	keeper *keeping.Keeper
 	err    error // of the first world, without which nothing begins
 	all    []server.SavedSeat
@@ -24,7 +26,7 @@ type kept struct {
 
 // openKept opens the folder that the game is kept in, if there is one, and has the server go on
 // with what it holds.
-func openKept(o *Options) (*kept, error) {
+func openKept(o *Options) (*keptGame, error) {
 	if o.Keep.Dir == "" {
 		return nil, nil
 	}
@@ -33,7 +35,7 @@ func openKept(o *Options) (*kept, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &kept{keeper: k}
+	s := &keptGame{keeper: k}
 	if len(o.Server.Keys) == 0 {
 		key, err := k.Key()
 		if err != nil {
@@ -48,6 +50,20 @@ func openKept(o *Options) (*kept, error) {
 	return s, nil
 }
 
+// openClerk opens the store of what outlives the match, if anything of the game does.
+func openClerk(o *Options, k *keptGame) (*storing.Clerk, error) {
+	so := storing.Options{Store: o.Store, Owner: "server of " + o.Server.Title.Name(), Log: o.Log}
+	if k != nil {
+		so.Durable, so.Hurry = k.keeper.Durable, k.keeper.Hurry
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+	defer cancel()
+	return storing.New(ctx, o.Server.Title.Game, so)
+}
+
+// storeTime is how long a store may take to be opened.
+const storeTime = 30 * time.Second
+
 // saved is a game that was kept as a server takes it.
 func saved(k *keep.Kept) *server.Saved {
 	out := &server.Saved{Level: k.Level, World: k.World.Host().Save(nil)}
@@ -61,7 +77,7 @@ func saved(k *keep.Kept) *server.Saved {
 }
 
 // list is who sits where. A server that is being made has nobody yet but those who were kept.
-func (k *kept) list(s *server.Server) []keep.Seat {
+func (k *keptGame) list(s *server.Server) []keep.Seat {
 	k.seats = k.seats[:0]
 	if s == nil {
 		if found := k.keeper.Kept(); found != nil {
@@ -80,7 +96,7 @@ func (k *kept) list(s *server.Server) []keep.Seat {
 }
 
 // begin is told each world before its first tick.
-func (k *kept) begin(s *server.Server, w *world.World, l server.Level) {
+func (k *keptGame) begin(s *server.Server, w *world.World, l server.Level) {
 	if k == nil {
 		return
 	}
@@ -90,7 +106,7 @@ func (k *kept) begin(s *server.Server, w *world.World, l server.Level) {
 }
 
 // begun says whether the first world is safe.
-func (k *kept) begun() error {
+func (k *keptGame) begun() error {
 	if k == nil {
 		return nil
 	}
@@ -98,21 +114,21 @@ func (k *kept) begun() error {
 }
 
 // tick is told each tick.
-func (k *kept) tick(s *server.Server, w *world.World, in *world.Inputs) {
+func (k *keptGame) tick(s *server.Server, w *world.World, in *world.Inputs) {
 	if k != nil {
 		k.keeper.Tick(w, in, k.list(s))
 	}
 }
 
 // took is told how long the world took to compute.
-func (k *kept) took(step time.Duration) {
+func (k *keptGame) took(step time.Duration) {
 	if k != nil {
 		k.keeper.Took(step)
 	}
 }
 
 // close ends it. The server is one that has ended, whose world is as its last tick left it.
-func (k *kept) close(s *server.Server) error {
+func (k *keptGame) close(s *server.Server) error {
 	if k == nil {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/host/internal/keeping"
+	"github.com/coeval-dev/coeval/host/internal/storing"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
@@ -255,7 +256,7 @@ func (m *Metrics) Server(s *server.Server) {
 }
 
 // kept adds how the game is kept.
-func (m *Metrics) kept(k *kept) {
+func (m *Metrics) kept(k *keptGame) {
 	if k != nil {
 		m.Keeper(k.keeper)
 	}
@@ -276,6 +277,34 @@ func (m *Metrics) Keeper(k *keeping.Keeper) {
 	m.Count("keep_written_bytes_total", "Bytes that were written.", n.Bytes)
 	m.Gauge("keep_world_seconds", "How long the last whole world took to be written and read back.",
 		n.Chapter.Seconds())
+}
+
+// Store adds how what outlives matches is kept.
+func (m *Metrics) Store(c *storing.Clerk) {
+	if c == nil {
+		return
+	}
+	n := c.Numbers()
+	m.Gauge("kept_away", "1 while the store cannot be used, so that nothing is written.",
+		map[bool]float64{true: 1}[n.Away])
+	m.Gauge("kept_fenced", "1 if another process writes for this world, and this one does not.",
+		map[bool]float64{true: 1}[n.Fenced])
+	m.Gauge("kept_waiting_rows", "Rows that have changed and are not written.", float64(n.Waiting))
+	m.Gauge("kept_oldest_ticks", "For how many ticks the oldest of them has waited.",
+		float64(n.Oldest))
+	m.Gauge("kept_pending_requests", "Requests that wait for their answers.", float64(n.Pending))
+	m.Gauge("kept_request_seconds", "How long the last request took in the store.",
+		n.Last.Seconds())
+	m.Gauge("kept_request_longest_seconds", "How long the longest request took in the store.",
+		n.Longest.Seconds())
+	m.Count("kept_rows_total", "Rows that were written.", n.Rows)
+	m.Count("kept_writes_total", "Transactions in which they were.", n.Writes)
+	Counts(m, "kept_loads_total", "Entities that were asked for in the store.", "how",
+		map[string]uint64{"loaded": n.Loads - n.Failed, "failed": n.Failed})
+	Counts(m, "kept_requests_total", "Requests that were executed, or had been before.", "how",
+		map[string]uint64{"executed": n.Requests - n.Again, "again": n.Again})
+	m.Count("kept_lost_total", "Rows that were refused, as another session has them.", n.Lost)
+	m.Count("kept_retries_total", "How often something had to be tried again.", n.Retries)
 }
 
 // Traffic adds what was handed to links by what it was for, what they did not take of it, and what

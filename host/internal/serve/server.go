@@ -26,6 +26,8 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/keeping"
 	"github.com/coeval-dev/coeval/host/internal/recording"
+	"github.com/coeval-dev/coeval/host/internal/storing"
+	"github.com/coeval-dev/coeval/kept"
 	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/link/webtransport"
@@ -70,6 +72,9 @@ type Options struct {
 	Keep keeping.Options
 	// Admin is how operators see and act, and how the program ends.
 	Admin AdminOptions
+	// Store is where what outlives matches is kept, for a title of which something is; see package
+	// kept. Default: in memory.
+	Store kept.Store
 	Log   *slog.Logger
 
 	anyPort bool // will do for WebTransport
@@ -170,8 +175,9 @@ type Server struct {
 	record *recording.Recording
 	panics string // the folder for traces of panics, or nothing
 	meters *Meters
-	keep   *kept  // nil without
-	admin  *Admin // nil without
+	keep   *keptGame      // nil without
+	clerk  *storing.Clerk // nil without
+	admin  *Admin         // nil without
 	ending ending
 }
 
@@ -204,8 +210,11 @@ func New(o Options) (_ *Server, err error) {
 	if s.keep, err = openKept(&o); err != nil {
 		return nil, err
 	}
-	if s.socket, s.site.Listener, err = OpenPorts(cmp.Or(o.Listen, ":4000"), o.HTTP); err != nil {
+	if s.clerk, err = openClerk(&o, s.keep); err != nil {
 		return nil, errors.Join(err, s.keep.close(nil))
+	}
+	if s.socket, s.site.Listener, err = OpenPorts(cmp.Or(o.Listen, ":4000"), o.HTTP); err != nil {
+		return nil, errors.Join(err, s.keep.close(nil), s.clerk.Close(false))
 	}
 	links := []link.Link{s.socket}
 	defer func() {
@@ -213,7 +222,7 @@ func New(o Options) (_ *Server, err error) {
 			CloseAll(links)
 			s.site.Close()
 			s.admin.Close()
-			_ = s.keep.close(nil)
+			_ = errors.Join(s.keep.close(nil), s.clerk.Close(false))
 		}
 	}()
 	a.Game, a.UDP = s.title.Name(), s.socket.LocalAddr().Port()
@@ -290,19 +299,23 @@ func (s *Server) make(o Options, links []link.Link) (*server.Server, error) {
 	so.After = func(w *world.World, in *world.Inputs) {
 		s.record.Tick(w, in)
 		s.keep.tick(s.server, w, in)
+		s.clerk.Tick(w)
 	}
 	so.Begun = func(w *world.World, l server.Level) {
 		s.record.Begin(w, "level "+l.Name)
 		s.keep.begin(s.server, w, l)
+		s.clerk.Begin()
 	}
 	s.meters = NewMeters(s.title.Game, func(ctx context.Context, m *Metrics) error {
 		m.Site(&s.site)
 		m.kept(s.keep)
+		m.Store(s.clerk)
 		return s.server.Do(ctx, func() { m.Server(s.server) })
 	})
 	so.Ticked = func(t server.Times) {
 		s.meters.Ticked(t)
 		s.keep.took(t.Step)
+		s.clerk.Serve(s.server)
 	}
 	if o.Pause {
 		so.Rules.Pause = func(*server.Seat, bool) error { return nil }
@@ -460,5 +473,7 @@ func (s *Server) play(ctx context.Context) error {
 func (s *Server) Close() error {
 	s.site.Close()
 	s.admin.Close()
-	return errors.Join(s.server.Close(), s.record.Close(), s.keep.close(s.server))
+	err := s.keep.close(s.server)
+	return errors.Join(s.server.Close(), s.record.Close(), err,
+		s.clerk.Close(err == nil && s.server.Failed() == nil))
 }
