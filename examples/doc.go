@@ -7,6 +7,7 @@
 //	interest    who is told what
 //	lagcomp     shots that are judged by what the shooter saw
 //	mirrors     one game on three servers, one of which is killed
+//	market      what players have outlives the match, and trades are durable
 //	loop        a loop of one's own, with Ebitengine
 //
 // Each is run by go run ./examples/NAME, and by the tests.

@@ -27,6 +27,8 @@ var programs = []struct {
 	{"lagcomp", nil, `the present, 0 of 39 shots hit\n.* seen, 39 of 39 shots hit\n$`},
 	{"mirrors", nil, `(?s)mirror 3 is serving, one of 3\nsettled tick \d+ has 1 version\n` +
 		`mirror 1 is killed; of the others there are 2 .*\nsettled tick \d+ has 1 version\n$`},
+	{"market", nil, `bob comes with 5 apples and 10 gold\nmatch 1: bob has 7 apples and 6 gold\n` +
+		`match 2: bob comes with 7 apples and 6 gold\nmatch 2: bob has 9 apples and 2 gold\n$`},
 	{"loop", nil, `go run -tags desktop`},
 }
 
