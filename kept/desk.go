@@ -456,13 +456,16 @@ func (d *Desk) Answers() bool { return len(d.told) > 0 }
 // could not be taken, is told again later.
 func (d *Desk) Tell(in *world.Inputs) error {
 	var wrong []error
-	for i, t := range d.told {
+	n := min(len(d.told), mostTold)
+	for _, t := range d.told[:n] {
 		wrong = append(wrong, t.tell(in, t.to))
-		d.told[i] = telling{}
 	}
-	d.told = d.told[:0]
+	d.told = slices.Delete(d.told, 0, n)
 	return errors.Join(wrong...)
 }
+
+// mostTold is how much is told in a tick, of the 1024 that a world takes; the rest is told later.
+const mostTold = 256
 
 // News gives what people should know, once.
 func (d *Desk) News() []News {

@@ -10,6 +10,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/recording"
+	"github.com/coeval-dev/coeval/host/internal/storing"
 	"github.com/coeval-dev/coeval/topology/solo"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -37,9 +38,21 @@ func (o *flags) count(cmd *cobra.Command, t *game.Title) error {
 		return err
 	}
 	record := recording.New(o.Record, slog.New(slog.DiscardHandler))
+	keeps, err := storing.NewAlone(t.Game)
+	if err != nil {
+		return err
+	}
+	random := world.RandomInputs(t.Game, o.Level.Seed, o.Players)
 	run, err := solo.New(t.Game, solo.Options{
-		Settings: settings, Players: -1, Ticks: o.Ticks, After: record.Tick,
-		Inputs: world.RandomInputs(t.Game, o.Level.Seed, o.Players),
+		Settings: settings, Players: -1, Ticks: o.Ticks,
+		Inputs: func(tick world.Tick, in *world.Inputs) {
+			random(tick, in)
+			keeps.Tell(in)
+		},
+		After: func(w *world.World, in *world.Inputs) {
+			record.Tick(w, in)
+			keeps.Tick(w)
+		},
 	})
 	if err != nil {
 		return err
@@ -47,7 +60,7 @@ func (o *flags) count(cmd *cobra.Command, t *game.Title) error {
 	if err := begin(record, run); err != nil {
 		return err
 	}
-	if err := errors.Join(run.Fast(cmd.Context()), record.Close()); err != nil {
+	if err := errors.Join(run.Fast(cmd.Context()), record.Close(), keeps.Err()); err != nil {
 		return err
 	}
 	r := played{Game: t.Name(), Seed: o.Level.Seed, Players: o.Players, Ticks: o.Ticks}

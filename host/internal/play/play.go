@@ -10,6 +10,7 @@ import (
 
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/recording"
+	"github.com/coeval-dev/coeval/host/internal/storing"
 	"github.com/coeval-dev/coeval/host/internal/terminal"
 	"github.com/coeval-dev/coeval/topology/solo"
 	"github.com/coeval-dev/coeval/world"
@@ -61,15 +62,21 @@ func Play(ctx context.Context, t *game.Title, o Options) error {
 	}
 	record := recording.New(o.Record, slog.New(slog.DiscardHandler))
 	others := newCompany(t, o.Players, settings.Seed)
+	keeps, err := storing.NewAlone(t.Game)
+	if err != nil {
+		return err
+	}
 	clock := &clock{title: t, speed: cmp.Or(o.Speed, 1)}
 	run, err := solo.New(t.Game, solo.Options{
 		Settings: settings, Players: o.Players, Ticks: o.Ticks, Speed: cmp.Or(o.Speed, 1),
 		Inputs: func(_ world.Tick, in *world.Inputs) {
-			fail(errors.Join(x.Command(1, in), others.give(in)))
+			keeps.Tell(in)
+			fail(errors.Join(x.Command(1, in), others.give(in), keeps.Err()))
 		},
 		After: func(w *world.World, in *world.Inputs) {
 			others.seen = w
 			record.Tick(w, in)
+			keeps.Tick(w)
 			fail(x.Show(&game.Frame{World: w, Me: 1, Fresh: true},
 				func() terminal.Status { return clock.status(w.Tick()) }))
 		},
