@@ -142,8 +142,8 @@ func (k *Keeper) BeginStay(stay uint64, w *world.World, l game.Level, seats []ke
 	return k.Begin(w, l, seats)
 }
 
-// DurableIn is the last tick of a stay's world that a crash cannot take, or 0.
-func (k *Keeper) DurableIn(stay uint64) world.Tick {
+// Durable is the last tick of a stay's world that a crash cannot take, or 0.
+func (k *Keeper) Durable(stay uint64) world.Tick {
 	s := &k.state
 	s.mu.Lock()
 	defer s.mu.Unlock()

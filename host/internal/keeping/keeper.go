@@ -239,8 +239,8 @@ func (k *Keeper) Save(w *world.World, seats []keep.Seat) bool {
 	return true
 }
 
-// Durable is the last tick that a crash of the machine cannot take. Any goroutine may ask.
-func (k *Keeper) Durable() world.Tick { return world.Tick(k.state.durable.Load()) }
+// DurableTick is the last tick that a crash of the machine cannot take. Any goroutine may ask.
+func (k *Keeper) DurableTick() world.Tick { return world.Tick(k.state.durable.Load()) }
 
 // Hurry has what was played be made durable with the next tick, whatever Options.Flush says.
 func (k *Keeper) Hurry() { k.state.hurry.Store(true) }

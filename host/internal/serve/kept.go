@@ -54,7 +54,7 @@ func openKept(o *Options) (*keptGame, error) {
 func openClerk(o *Options, k *keptGame) (*storing.Clerk, error) {
 	so := storing.Options{Store: o.Store, Owner: "server of " + o.Server.Title.Name(), Log: o.Log}
 	if k != nil {
-		so.Durable, so.Hurry = k.keeper.Durable, k.keeper.Hurry
+		so.Durable, so.Hurry = k.keeper.DurableTick, k.keeper.Hurry
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()
