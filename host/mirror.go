@@ -79,15 +79,14 @@ type MirrorOptions struct {
 	// file of package knob/settings has it. They go before what else says the same; all mirrors
 	// must have the same.
 	Knobs knob.Values
-	// Patience is how long a mirror tries to join before it gives up, default 10 s, unless it does
-	// so Forever.
+	// Patience is how long a mirror tries to join before it gives up. Default: 10 s. Below zero, it
+	// never does.
 	Patience time.Duration
-	Forever  bool
 
 	// Keep is what survives a lost connection, and the death of all mirrors.
 	Keep MirrorKeep
-	// Store is where what outlives matches is kept, the same for all mirrors: the überserver writes;
-	// see package kept. Default: in the memory of whichever leads, which is for trying out alone.
+	// Store is where what outlives matches is kept, the same for all mirrors: whichever leads
+	// writes; see package kept. Default: in its memory, which is for trying out alone.
 	Store kept.Store
 	// Record is a file that what is settled is recorded into.
 	Record string
@@ -129,7 +128,7 @@ func Mirror(ctx context.Context, t *game.Title, o MirrorOptions) error {
 		Knobs: o.Knobs, Join: o.Join, Witness: o.Witness, Listen: o.Listen, Mirrors: o.Mirrors,
 		Multicast: o.Multicast, Interface: o.Interface,
 		Address: o.Address, Public: o.Public, HTTP: o.HTTP, Open: o.Open,
-		Web: o.Web.inside(), Admin: o.Web.Admin.inside(), Patience: o.Patience, Forever: o.Forever,
-		Record: o.Record, Log: o.Log, Store: o.Store,
+		Web: o.Web.inside(), Admin: o.Web.Admin.inside(), Patience: max(o.Patience, 0),
+		Forever: o.Patience < 0, Record: o.Record, Log: o.Log, Store: o.Store,
 	})
 }

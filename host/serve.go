@@ -95,10 +95,6 @@ type ServeOptions struct {
 	// Keep has the game survive the program and the machine.
 	Keep KeepOptions
 
-	// Store is where what outlives matches is kept, for a title of which something is; see package
-	// kept. Default: in memory, so that it ends with the program.
-	Store kept.Store
-
 	// Panics say what follows when the game panics in Step.
 	Panics PanicOptions
 
@@ -126,6 +122,9 @@ type KeepOptions struct {
 	Flush string
 	// Every is how often the whole world is written. Default: 10 s.
 	Every time.Duration
+	// Store is where what outlives matches is kept, with a Dir or without, for a title of which
+	// something does; see package kept. Default: in memory, so that it ends with the program.
+	Store kept.Store
 }
 
 // inside are the options of the server inside.
@@ -166,7 +165,7 @@ func NewServer(t *game.Title, o ServeOptions) (*Server, error) {
 	}
 	s, err := serve.New(serve.Options{
 		Keep:   keeping.Options{Dir: o.Keep.Dir, Flush: flush, Every: o.Keep.Every},
-		Store:  o.Store,
+		Store:  o.Keep.Store,
 		Server: o.inside(t), Architecture: o.Architecture, Knobs: o.Knobs,
 		Listen: o.Listen, HTTP: o.HTTP,
 		WebSocket:    o.WebSocket,

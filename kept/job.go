@@ -115,8 +115,8 @@ func (j *Job) executed() Fence {
 	return Fence{"requests" + strings.TrimPrefix(j.game.Subject, "game"), uint64(j.now)}
 }
 
-// session claims an account or character for an entity: by a number that is drawn once for each time
-// that an entity asks for it, whoever asks the store. So who leads after another has the same.
+// session claims an account or character for an entity: by a number that is drawn once for each
+// time that an entity asks for it, whoever asks the store. So who leads after another has the same.
 func (j *Job) session(ctx context.Context, s Store, key Key) error {
 	answer, _, err := s.Do(ctx, j.name, []Fence{j.game}, func(tx Tx) ([]byte, error) {
 		k := Key{sessionClass, key.Scope, key.Of}

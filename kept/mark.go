@@ -81,8 +81,8 @@ func LoadAs(w *world.World, id world.ID, of string) error {
 	return want(w, id, 0, of)
 }
 
-// LoadState asks for what is kept of a state, as a thing of the world by the name of its class. Call
-// it in OnStart.
+// LoadState asks for what is kept of a state, as a thing of the world by the name of its class.
+// Call it in OnStart.
 func LoadState[T any](w *world.World) error {
 	p := at(w)
 	if p == nil || p.types[reflect.TypeFor[T]()] == nil {

@@ -109,7 +109,8 @@ func TestOldRowsLoad(t *testing.T) {
 	if _, err := planOf(g3); err == nil { // the Mark is within another struct
 		t.Error("a mark that cannot be found")
 	}
-	findings, err := Check(g2, map[uint64]string{first.hash: first.Text(), second.hash: second.Text()})
+	findings, err := Check(g2,
+		map[uint64]string{first.hash: first.Text(), second.hash: second.Text()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +199,8 @@ func FuzzSchema(f *testing.F) {
 }
 
 func FuzzOutcome(f *testing.F) {
-	o := outcome{refused: "no", question: 7, answer: []byte("yes"), changes: []change{{1, 2, []byte{0}}}}
+	o := outcome{refused: "no", question: 7, answer: []byte("yes"),
+		changes: []change{{1, 2, []byte{0}}}}
 	f.Add(o.append(nil))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		o, err := readOutcome(data)

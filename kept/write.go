@@ -51,7 +51,8 @@ func (d *Desk) job(k jobKind) *Job {
 		j = new(Job)
 	}
 	*j = Job{kind: k, plan: d.plan, tick: d.tick, books: d.books, rows: j.rows[:0],
-		fences: j.fences[:0], drop: j.drop[:0], skip: j.skip[:0], ids: j.ids[:0], of: j.of[:0], arena: j.arena[:0],
+		fences: j.fences[:0], drop: j.drop[:0], skip: j.skip[:0], ids: j.ids[:0],
+		of: j.of[:0], arena: j.arena[:0],
 		lost: j.lost[:0]}
 	return j
 }
@@ -333,9 +334,9 @@ func (d *Desk) Work(ctx context.Context, s Store) error {
 	}
 }
 
-// Flush makes jobs of all that is not written, but for the parties of requests that are pending, and
-// says how many rows are on their way. It is for the end: call it after the last tick, and do the
-// jobs, until nothing is left.
+// Flush makes jobs of all that is not written, but for the parties of requests that are pending,
+// and says how many rows are on their way. It is for the end: call it after the last tick, and do
+// the jobs, until nothing is left.
 func (d *Desk) Flush() (left int) {
 	if d.leads && !d.fenced && d.ready {
 		for i := range d.tables {

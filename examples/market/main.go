@@ -35,7 +35,8 @@ func play(store kept.Store, match int) error {
 		return err
 	}
 	server, err := host.NewServer(title, host.ServeOptions{
-		Listen: "127.0.0.1:0", HTTP: "none", Keys: []token.Key{key}, Store: store})
+		Listen: "127.0.0.1:0", HTTP: "none", Keys: []token.Key{key},
+		Keep: host.KeepOptions{Store: store}})
 	if err != nil {
 		return err
 	}

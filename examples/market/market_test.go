@@ -18,8 +18,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// TestSameEverywhere has the same two players trade alone, on a server and on two mirrors: the store
-// holds the same in the end.
+// TestSameEverywhere has the same two players trade alone, on a server and on two mirrors: the
+// store holds the same in the end.
 func TestSameEverywhere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it plays by the clock")
@@ -117,7 +117,7 @@ func newKey(t *testing.T) token.Key {
 func served(t *testing.T, s *kepttest.Store) {
 	key := newKey(t)
 	server, err := host.NewServer(title, host.ServeOptions{Listen: "127.0.0.1:0", HTTP: "none",
-		Keys: []token.Key{key}, Store: s})
+		Keys: []token.Key{key}, Keep: host.KeepOptions{Store: s}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func mirrored(t *testing.T, s *kepttest.Store) {
 		o := host.MirrorOptions{Key: key, Listen: players[i], Mirrors: between[i],
 			Address: between[i], Public: players[i], HTTP: "none", Found: i == 0, Store: s}
 		if i > 0 {
-			o.Join, o.Forever = between[:1], true
+			o.Join, o.Patience = between[:1], -1
 		}
 		go func() { ended <- host.Mirror(ctx, title, o) }()
 	}

@@ -23,8 +23,8 @@ type Faults struct {
 	Before func(operation string) error
 }
 
-// A Store keeps rows as long as the test runs, whatever becomes of those who use it. All its methods
-// may be called by any goroutine.
+// A Store keeps rows as long as the test runs, whatever becomes of those who use it. All its
+// methods may be called by any goroutine.
 type Store struct {
 	// Committed is called with each request that was committed, once.
 	Committed func(name kept.Name, answer []byte)

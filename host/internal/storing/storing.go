@@ -38,8 +38,8 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// A Clerk stands at the desk of a world. Its methods belong to the goroutine that drives the server,
-// except where they say otherwise. Nil is that of a game of which nothing is kept.
+// A Clerk stands at the desk of a world. Its methods belong to the goroutine that drives the
+// server, except where they say otherwise. Nil is that of a game of which nothing is kept.
 type Clerk struct {
 	opt   Options
 	seats []server.SavedSeat
