@@ -148,6 +148,7 @@ func TestToolsAskedFor(t *testing.T) {
 		"det/a_test.go": "package det\n\nvar v = " +
 			"[]string{\"/usr/bin/qemu-aarch64-static\"}\n",
 		"web/a_test.go":           "package web\n\nimport _ \"github.com/chromedp/chromedp\"\n",
+		"store/a.go":              "package store\n\nimport _ \"github.com/jackc/pgx/v5\"\n",
 		"internal/check/tools.go": "package main\n\nvar v = \"tshark\"\n",
 	})
 	var got []string
@@ -156,7 +157,7 @@ func TestToolsAskedFor(t *testing.T) {
 			got = append(got, x.pkg)
 		}
 	}
-	if strings.Join(got, " ") != "qemu-user chromium" {
+	if strings.Join(got, " ") != "qemu-user chromium postgresql" {
 		t.Errorf("found %q", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 
 	"github.com/coeval-dev/coeval/internal/layers"
@@ -11,7 +12,7 @@ import (
 
 // A tool is a program outside Go that some tests ask for.
 type tool struct {
-	commands []string // any of which will do
+	commands []string // any of which will do; a path may be a pattern
 	library  string   // a library whose use in a test means that the tool is asked for
 	pkg      string   // where apt-get finds it
 	purpose  string
@@ -25,6 +26,8 @@ var outsideTools = []tool{
 	{[]string{"nft"}, "", "nftables", "routers that translate addresses"},
 	{[]string{"chromium", "chromium-browser", "google-chrome"}, "github.com/chromedp/chromedp",
 		"chromium", "tests in a browser"},
+	{[]string{"/usr/lib/postgresql/*/bin/postgres", "postgres"}, "github.com/jackc/pgx/v5",
+		"postgresql", "tests with PostgreSQL"},
 }
 
 var tools = stage{"tools", provideTools}
@@ -41,7 +44,7 @@ func provideTools(r *runner) error {
 			continue
 		}
 		if !r.install || os.Geteuid() != 0 || !onPath("apt-get") {
-			r.skip("%s: %s is not here (package %s)", t.purpose, t.commands[0], t.pkg)
+			r.skip("%s: %s is not here (package %s)", t.purpose, filepath.Base(t.commands[0]), t.pkg)
 			continue
 		}
 		fmt.Fprintf(r.out, "installing %s for %s\n", t.pkg, t.purpose)
@@ -56,6 +59,9 @@ func (t tool) find() string {
 	for _, c := range t.commands {
 		if p, err := exec.LookPath(c); err == nil {
 			return p
+		}
+		if found, err := filepath.Glob(c); err == nil && filepath.IsAbs(c) && len(found) > 0 {
+			return found[len(found)-1]
 		}
 	}
 	return ""

@@ -5,7 +5,7 @@ package layers
 // for its folder and the folders inside it; they may import one another.
 const Map = `
 internal/check -> internal/layers   internal/layers     | what builds and tests the project; nothing imports it
-cmd/coeval -> games/*   examples -> games/*   games/*    | the bundled program; programs of one idea; titles
+cmd/{coeval,coevald} -> games/*   examples -> games/*   games/*    | the bundled programs; programs of one idea; titles
 host -> host/internal/page   host/internal/page -> host/internal/cli web   host/internal/cli -> host/internal/titles   host/internal/titles   web   | a program made from a title; how its page is made and reached; its command lines and games; the page that browsers show
 lab   stepvet                                           | experiments, benchmarks, reports; a static check of what a game does in Step
 service/{directory,store,cluster,admin}                 | finding games, keeping state, joining servers, watching them
