@@ -22,8 +22,10 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/play"
 	"github.com/coeval-dev/coeval/host/internal/relays"
 	"github.com/coeval-dev/coeval/host/internal/serve"
+	"github.com/coeval-dev/coeval/host/internal/stores"
 	"github.com/coeval-dev/coeval/host/internal/tokens"
 	"github.com/coeval-dev/coeval/host/internal/traces"
+	"github.com/coeval-dev/coeval/service/store/database"
 )
 
 // A Command makes a command for a program, such as those of package host/tools. In its texts
@@ -42,6 +44,9 @@ func (p *Program) commands(c *cli.Program) []*cobra.Command {
 		tokens.Command(), operators.Command())...)
 	list = append(list, cli.In("look",
 		traces.Command(c), traces.DesyncCommand(c), cli.VersionCommand(c))...)
+	if database.In() != nil {
+		list = append(list, cli.In("run", stores.Command(c))...)
+	}
 	for _, tool := range p.Tools {
 		list = append(list, cli.In(ToolGroup, tool(p))...)
 	}

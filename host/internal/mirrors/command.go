@@ -11,6 +11,8 @@ import (
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/keeping"
+	"github.com/coeval-dev/coeval/host/internal/stores"
+	"github.com/coeval-dev/coeval/kept"
 	"github.com/coeval-dev/coeval/timeline/kinds"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -65,6 +67,7 @@ type flags struct {
 	keep      string
 	flush     string
 	keepEvery time.Duration
+	store     stores.Flag
 }
 
 // Command is the command mirror.
@@ -142,6 +145,7 @@ func Command(p *cli.Program) *cobra.Command {
 	f.BoolVar(&r.Forever, "forever", false,
 		"with --join, never give up: for machines that start by themselves")
 	r.keepFlags(f)
+	r.store.Add(f)
 	f.StringVar(&r.Record, "record", "",
 		"record what is settled into this file, for {program} trace")
 	return cmd
@@ -192,7 +196,7 @@ func (r *flags) check(cmd *cobra.Command) error {
 			r.Patience)
 	}
 	for _, name := range []string{"uber", "listen", "public", "open", "record", "players",
-		"multicast", "interface", "keep", "found-anew", "admin", "admin-dir", "drain"} {
+		"multicast", "interface", "store", "keep", "found-anew", "admin", "admin-dir", "drain"} {
 		if r.Witness && given(name) {
 			return cli.Usagef(
 				"--%s does not go with --witness, which has no world and no players", name)
@@ -262,7 +266,10 @@ func (r *flags) run(p *cli.Program, cmd *cobra.Command) error {
 			return cli.Usagef("--margin: %w", err)
 		}
 	}
-	return Run(cmd.Context(), r.Options)
+	return r.store.Use(cmd.Context(), t, func(store kept.Store) error {
+		r.Store = store
+		return Run(cmd.Context(), r.Options)
+	})
 }
 
 // readKey reads the key that lets mirrors in.

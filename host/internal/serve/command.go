@@ -19,6 +19,8 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/keeping"
 	"github.com/coeval-dev/coeval/host/internal/page"
+	"github.com/coeval-dev/coeval/host/internal/stores"
+	"github.com/coeval-dev/coeval/kept"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/architecture"
 	"github.com/coeval-dev/coeval/topology/server"
@@ -62,6 +64,9 @@ who is there, kick, ban, mute, message, pause, level, content, knobs, save, drai
 diagnosis. Their tokens are in --admin-dir. With --drain 30s the first signal lets
 nobody new in, and players have so long to go on at --drain-to, or to finish.
 
+With --store URL what outlives matches is kept in a database, for a game that declares
+something of the kind, in a program that was made with databases (coevald).
+
 The line to join with is printed at the start, with an address of this machine;
 from elsewhere it may have others. If the game panics it is said where, and
 how it came to that is written into a trace, NAME-panic-TICK.trace, which {program}
@@ -86,6 +91,7 @@ type flags struct {
 	take                   string
 	client                 string
 	keep, flush            string
+	store                  stores.Flag
 	knobs                  cli.KnobFlags
 }
 
@@ -160,6 +166,7 @@ func Command(p *cli.Program) *cobra.Command {
 		"with --keep, when what was played is made durable: never, tick, or so often")
 	f.DurationVar(&s.Keep.Every, "keep-every", 10*time.Second,
 		"with --keep, how often the whole world is written; seldom means a longer start after a crash")
+	s.store.Add(f)
 	f.IntVar(&s.Server.Conn.MaxRate, "max-rate", 256<<10, "most bytes a second to one player")
 	f.BoolVar(&s.Pause, "pause", false, "let players pause the game")
 	f.BoolVar(&s.Server.Develop, "develop", false,
@@ -203,6 +210,14 @@ func (s *flags) run(p *cli.Program, cmd *cobra.Command, t *game.Title) (err erro
 			return err
 		}
 	}
+	return s.store.Use(cmd.Context(), t, func(store kept.Store) error {
+		s.Store = store
+		return s.serve(p, cmd, t)
+	})
+}
+
+// serve runs the server.
+func (s *flags) serve(p *cli.Program, cmd *cobra.Command, t *game.Title) error {
 	server, err := New(s.Options)
 	if err != nil {
 		return err
