@@ -8,6 +8,7 @@ import (
 
 	"github.com/coeval-dev/coeval/host"
 	"github.com/coeval-dev/coeval/host/tools/internal/verb"
+	"github.com/coeval-dev/coeval/service/store/database"
 )
 
 const long = `Measure what the toolkit costs on this machine: bytes, time and allocations.
@@ -21,9 +22,13 @@ Without a name it lists what can be measured.`
 
 // Command is {program} bench.
 func Command(p *host.Program) *cobra.Command {
-	return verb.List("bench", "Measure bytes, time and allocations", long,
+	cmd := verb.List("bench", "Measure bytes, time and allocations", long,
 		"  {program} bench            list what can be measured\n  {program} bench codec      "+
 			"what a snapshot costs",
 		codecVerb(p), worldVerb(p), transportVerb(p), predictVerb(p), feelVerb(p), fairVerb(p),
 		serverVerb(p), reconnectVerb(p), relayVerb(p))
+	if database.In() != nil {
+		cmd.AddCommand(storeVerb(p))
+	}
+	return cmd
 }
