@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/game"
@@ -160,13 +161,7 @@ func Command(p *cli.Program) *cobra.Command {
 		"how long a seat is kept for someone whose connection was lost; below 0 not at all")
 	f.DurationVar(&s.Server.Neutral, "neutral", 500*time.Millisecond,
 		"after how long without commands a player lets go of the controls")
-	f.StringVar(&s.keep, "keep", "",
-		"folder in which the game survives the program and the machine: it goes on from there")
-	f.StringVar(&s.flush, "flush", "1s",
-		"with --keep, when what was played is made durable: never, tick, or so often")
-	f.DurationVar(&s.Keep.Every, "keep-every", 10*time.Second,
-		"with --keep, how often the whole world is written; seldom means a longer start after a crash")
-	s.store.Add(f)
+	s.keepFlags(f)
 	f.IntVar(&s.Server.Conn.MaxRate, "max-rate", 256<<10, "most bytes a second to one player")
 	f.BoolVar(&s.Pause, "pause", false, "let players pause the game")
 	f.BoolVar(&s.Server.Develop, "develop", false,
@@ -178,6 +173,17 @@ func Command(p *cli.Program) *cobra.Command {
 	f.StringVar(&s.PanicTraces, "panic-trace", ".",
 		"folder for traces of how the game came to panic; \"none\" for none")
 	return cmd
+}
+
+// keepFlags adds those about what survives the program.
+func (s *flags) keepFlags(f *pflag.FlagSet) {
+	f.StringVar(&s.keep, "keep", "",
+		"folder in which the game survives the program and the machine: it goes on from there")
+	f.StringVar(&s.flush, "flush", "1s",
+		"with --keep, when what was played is made durable: never, tick, or so often")
+	f.DurationVar(&s.Keep.Every, "keep-every", 10*time.Second,
+		"with --keep, how often the whole world is written; seldom means a longer start after a crash")
+	s.store.Add(f)
 }
 
 func (s *flags) run(p *cli.Program, cmd *cobra.Command, t *game.Title) (err error) {
