@@ -39,7 +39,8 @@ func Commands[C any, P Synced[C]]() Declaration {
 				fmt.Errorf("field %s holds a %s; commands are plain values, so use an array",
 					sh.deepPath, sh.deepKind))
 		}
-		c := &commandClass{layout: layout, edges: sh.edges, private: sh.private}
+		c := &commandClass{layout: layout, fields: sh.fields, edges: sh.edges,
+			private: sh.private}
 		c.newTable = func() commandTable {
 			return &commandsOf[C]{class: c, syncs: func(v *C) bits.Syncer { return P(v) }}
 		}
@@ -51,6 +52,7 @@ func Commands[C any, P Synced[C]]() Declaration {
 // A commandClass describes a game's commands.
 type commandClass struct {
 	layout   *bits.Layout
+	fields   []leaf
 	edges    []leaf
 	private  []leaf
 	newTable func() commandTable

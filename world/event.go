@@ -88,6 +88,7 @@ func Event[E any, P Synced[E]](options ...EventOptions) Declaration {
 			return fail(fmt.Errorf("field %s holds a %s; events are plain values, so use an array",
 				sh.deepPath, sh.deepKind))
 		}
+		e.fields = sh.fields
 		e.newTable = func() eventTable {
 			return &eventsOf[E]{info: e, syncs: func(v *E) bits.Syncer { return P(v) }}
 		}
@@ -106,6 +107,7 @@ type EventInfo struct {
 	life     Tick
 	typ      reflect.Type
 	layout   *bits.Layout
+	fields   []leaf
 	newTable func() eventTable
 }
 

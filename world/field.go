@@ -41,13 +41,22 @@ func (e *EventInfo) Field(of, field any) (Field, error) {
 
 // fieldOf tells fields apart by their offset and type: a struct begins where its first field does.
 func fieldOf(typ reflect.Type, schema *bits.Schema, of, field any) (Field, error) {
+	path, err := pathOf(typ, of, field)
+	if err != nil {
+		return Field{}, err
+	}
+	return slotsOf(typ.Name(), path, schema)
+}
+
+// pathOf is where a field is in a struct.
+func pathOf(typ reflect.Type, of, field any) (string, error) {
 	class := typ.Name()
 	value, pointer := reflect.ValueOf(of), reflect.ValueOf(field)
 	if !value.IsValid() || value.Type() != reflect.PointerTo(typ) || value.IsNil() {
-		return Field{}, fmt.Errorf("a %T is not what New of %s gives", of, class)
+		return "", fmt.Errorf("a %T is not what New of %s gives", of, class)
 	}
 	if pointer.Kind() != reflect.Pointer || pointer.IsNil() {
-		return Field{}, fmt.Errorf("a %T, and not a pointer to a field of %s; write &t.Name",
+		return "", fmt.Errorf("a %T, and not a pointer to a field of %s; write &t.Name",
 			field, class)
 	}
 	start, at := uintptr(value.UnsafePointer()), uintptr(pointer.UnsafePointer())
@@ -56,11 +65,11 @@ func fieldOf(typ reflect.Type, schema *bits.Schema, of, field any) (Field, error
 		path = pathAt(typ, at-start, pointer.Type().Elem(), "")
 	}
 	if path == "" {
-		return Field{}, fmt.Errorf("a %T that is no field of %s; "+
+		return "", fmt.Errorf("a %T that is no field of %s; "+
 			"a hint runs on a zero value of the class, take pointers to its own fields", field,
 			class)
 	}
-	return slotsOf(class, path, schema)
+	return path, nil
 }
 
 // pathAt finds what has a type at an offset of a struct or array, or gives the empty path.

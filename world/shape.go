@@ -30,6 +30,7 @@ type leaf struct {
 	kind   reflect.Kind
 	size   uintptr
 	role   role
+	id     bool // of type ID
 }
 
 // A blank says how a field looks in a struct when a branch of Sync leaves it out. Every machine
@@ -152,7 +153,8 @@ func (sh *shape) walk(t reflect.Type, path string, offset uintptr, r role, allow
 		return fmt.Errorf("field %s is a %s; use two floats", path, t.Kind())
 	}
 	sh.fields = append(sh.fields,
-		leaf{path: path, offset: offset, kind: t.Kind(), size: t.Size(), role: r})
+		leaf{path: path, offset: offset, kind: t.Kind(), size: t.Size(), role: r,
+			id: t == idType})
 	return nil
 }
 
@@ -172,11 +174,14 @@ func base(s *bits.Slot) string {
 		name = strings.TrimSuffix(name, ".len")
 	case s.Kind == bits.KindString || s.Kind == bits.KindBytes:
 		name = strings.TrimSuffix(name, ".len")
-		if strings.HasSuffix(name, "]") && s.Part > 0 {
-			name = name[:strings.LastIndexByte(name, '[')]
+		if i := strings.LastIndexByte(name, '['); strings.HasSuffix(name, "]") && s.Part > 0 &&
+			i >= 0 {
+			name = name[:i]
 		}
 	case s.Parts > 1:
-		name = name[:strings.LastIndexByte(name, '.')]
+		if i := strings.LastIndexByte(name, '.'); i >= 0 {
+			name = name[:i]
+		}
 	}
 	if i := strings.LastIndexByte(name, '#'); i >= 0 { // one place, synced in two ways
 		name = name[:i]

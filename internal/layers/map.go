@@ -13,7 +13,7 @@ topology/mirror -> topology/server   topology/architecture -> topology/server to
 ------------------------------------------------------- | below this line packages are pure
 game   keep -> game   topology/wire   topology/ways -> topology/wire    | what a title is; a game on disk; what client and server say to each other; a player's connections
 replica   predict -> replica   timeline   trace         | how copies of a world agree
-world   interest -> world   reckon -> world   kept -> world    | what a game is made of, and what outlives it
+world   interest -> world   reckon -> world   kept -> world   convert -> world   | what a game is made of, and what outlives it
 conn   route   paths -> conn   crimp -> conn route   council   membership -> crimp council   | a secured connection of two machines; how datagrams pass between players' machines; a reliable multicast among several; who is one of them
 link   netsim -> link   member                          | carriers of datagrams; a simulated network; the number of a machine in a group
 codec                                                   | images of entities as differences from a base
