@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/trace"
@@ -16,6 +17,14 @@ import (
 type Options struct {
 	// Build is that of the program, which each chapter names.
 	Build trace.Build
+	// History is for how long chapters stay after those that are needed, to go back to: below zero
+	// for ever. It counts by Snapshot.At.
+	History time.Duration
+	// Lose lets go of what a version before played after its last whole world; see ErrUnfinished.
+	Lose bool
+	// Fresh makes a new world of a level, from which states that another version did not have get
+	// their values. Default: one without a level.
+	Fresh func(game.Level) (*world.World, error)
 }
 
 // A Folder is a disk on which one game is kept. It belongs to one goroutine at a time, and to one
@@ -32,6 +41,10 @@ type Folder struct {
 	good    []uint64 // chapters that were read back whole, oldest first; at most two
 	journal journal
 	counts  Counts
+
+	began   map[uint64]time.Time // when chapters began, as far as that is known
+	foreign uint64               // the last chapter of another version of the game, or 0
+	stale   bool                 // the identity is that of another version
 }
 
 // journal is the chapter under way.
@@ -69,6 +82,17 @@ func Open(d Disk, g *world.Game, o Options) (*Folder, error) {
 			return nil, fmt.Errorf("keep: cannot write there: %w", err)
 		}
 	}
+	text, err := readAll(d, identityName, mostIdentity)
+	if err == nil {
+		err = declare(d, g)
+	}
+	if err == nil {
+		f.stale = !bytes.Equal(text, identity(g))
+		err = f.look()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("keep: %w", err)
+	}
 	list, err := f.chapters()
 	if err != nil {
 		return nil, err
@@ -104,6 +128,8 @@ type Snapshot struct {
 	// Stay is which of the worlds that were in the folder this one goes on with, where there may be
 	// several: a mirror that came into a group anew has another. Zero is for one that is alone.
 	Stay uint64
+	// At is when it was, for whoever wants to go back to a moment. It decides nothing.
+	At time.Time
 }
 
 // Begin begins a chapter. When it returns without an error all of the snapshot is durable and was
@@ -116,7 +142,7 @@ func (f *Folder) Begin(s *Snapshot) error {
 	}
 	j := journal{out: new(bytes.Buffer), tick: s.World.Tick(), durable: s.World.Tick()}
 	j.writer, err = trace.NewWriter(j.out, s.World, trace.Options{
-		Build: f.opt.Build, Note: "kept, level " + s.Level.Name, HashEvery: -1, StateEvery: -1,
+		Build: f.opt.Build, Note: note(s), HashEvery: -1, StateEvery: -1,
 		Attach: attached,
 	})
 	if err != nil {
@@ -140,6 +166,8 @@ func (f *Folder) Begin(s *Snapshot) error {
 	f.end()
 	f.journal = j
 	f.good = append(f.good, n)
+	f.began[n] = s.At
+	f.adopt()
 	f.counts.Chapters++
 	f.counts.Bytes += uint64(size)
 	f.counts.ChapterBytes = size
@@ -190,8 +218,9 @@ func (f *Folder) sweep() {
 	}
 	for _, name := range names {
 		base, left := strings.CutSuffix(name, unfinished)
-		if n, ok := chapterNumber(base); ok && (left || n < f.good[0]) {
+		if n, ok := chapterNumber(base); ok && (left || n < f.good[0] && !f.retained(n)) {
 			_ = f.disk.Remove(name)
+			delete(f.began, n)
 		}
 	}
 }

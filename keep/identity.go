@@ -30,7 +30,7 @@ const (
 var (
 	// ErrForeign: it holds something else than a kept game.
 	ErrForeign = errors.New("it holds other files, and no kept game")
-	// ErrOtherGame: what is kept is another game, or another version of it.
+	// ErrOtherGame: what is kept is another game.
 	ErrOtherGame = errors.New("what is kept there is of another game")
 	// ErrNewer: it was written by a newer version of this package.
 	ErrNewer = errors.New("it was written by a newer program")
@@ -77,9 +77,24 @@ func checkIdentity(text []byte, g *world.Game) error {
 	if name != g.Name() {
 		return fmt.Errorf("%w: it is %q, not %q; name another folder", ErrOtherGame, name, g.Name())
 	}
-	return fmt.Errorf("%w: it is %q with other classes, fields or commands (declarations %016x, "+
-		"here %016x); serve with the version that kept it, or name another folder", ErrOtherGame,
-		name, hash, g.Hash())
+	return &otherVersion{hash}
+}
+
+// otherVersion is that a folder is of the same game, whose declarations are others.
+type otherVersion struct{ hash uint64 }
+
+func (v *otherVersion) Error() string {
+	return fmt.Sprintf("%v: it has declarations %016x", ErrOtherVersion, v.hash)
+}
+
+// known says whether what that version declared is known, so that its worlds can be converted.
+func (v *otherVersion) known(d Disk) error {
+	if _, err := Declared(d, v.hash); err != nil {
+		return fmt.Errorf("%w: it has other classes, fields or commands (declarations %016x), and "+
+			"what they were cannot be found (%w); serve with the version that kept it, or name "+
+			"another folder", ErrOtherVersion, v.hash, err)
+	}
+	return nil
 }
 
 // mostIdentity is how long the text may be.
@@ -107,6 +122,9 @@ func Look(d Disk, g *world.Game) (kept bool, err error) {
 	text, err := readAll(d, identityName, mostIdentity)
 	if err == nil {
 		err = checkIdentity(text, g)
+	}
+	if v := (*otherVersion)(nil); errors.As(err, &v) {
+		err = v.known(d)
 	}
 	if err != nil {
 		return false, fmt.Errorf("keep: %w", err)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/coeval-dev/coeval/convert"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/trace"
 	"github.com/coeval-dev/coeval/world"
@@ -20,6 +21,10 @@ type Kept struct {
 	Chapter  string
 	From     world.Tick
 	Compared int
+	// Converted is what was changed if another version of the game has written it, or nil, and Lost
+	// how many ticks after it that version played, which this one cannot compute.
+	Converted *convert.Report
+	Lost      world.Tick
 	// Problems are what could not be used: chapters that are damaged, and ticks after one at which
 	// this program computes something else than was played. That the last chapter was cut off by
 	// a crash is none.
@@ -133,6 +138,11 @@ func (f *Folder) replay(name string, until world.Tick, bounded bool) (*Kept, err
 	defer c.close()
 	good := c.world.Tick()
 	k := &Kept{Chapter: name, From: good, Compared: 1}
+	if c.report != nil {
+		err := c.skip(f, k)
+		k.Snapshot = Snapshot{World: c.world, Level: c.level, Seats: c.seats.list()}
+		return k, err
+	}
 	for !bounded || c.world.Tick() < until {
 		rec, err := c.next()
 		if err != nil {
@@ -168,7 +178,8 @@ type chapter struct {
 	level  game.Level
 	stay   uint64
 	seats  seated
-	fault  error // of the game, which ends it
+	fault  error           // of the game, which ends it
+	report *convert.Report // of how it was converted, if another version has written it
 }
 
 func (c *chapter) close() { _ = c.file.Close() }
@@ -183,9 +194,9 @@ func (f *Folder) open(name string) (*chapter, error) {
 		return nil, fmt.Errorf("keep: %w", err)
 	}
 	c := &chapter{file: file, in: f.game.NewInputs(), seats: seated{}}
-	if err := c.begin(f.game); err != nil {
+	if err := c.begin(f); err != nil {
 		c.close()
-		if errors.Is(err, errRead) {
+		if errors.Is(err, errRead) || refused(err) {
 			return nil, fmt.Errorf("keep: %s: %w", name, err)
 		}
 		return nil, &ChapterError{name, 0, fmt.Errorf("%w: %w", ErrDamaged, err)}
@@ -207,12 +218,14 @@ func (m marked) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (c *chapter) begin(g *world.Game) (err error) {
+func (c *chapter) begin(f *Folder) (err error) {
 	limits := trace.Limits{States: worlds}
 	if c.reader, err = trace.OpenWithin(marked{c.file.(io.Reader)}, limits); err != nil {
 		return err
 	}
-	if err := c.reader.Header().Fits(g); err != nil {
+	h := c.reader.Header()
+	other := h.Game == f.game.Name() && h.Declarations != f.game.Hash()
+	if err := h.Fits(f.game); err != nil && !other {
 		return err
 	}
 	rec, err := c.reader.Next()
@@ -228,7 +241,10 @@ func (c *chapter) begin(g *world.Game) (err error) {
 	if err != nil {
 		return err
 	}
-	if c.world, err = g.Load(data); err != nil {
+	if other {
+		return c.convert(f, rec, data)
+	}
+	if c.world, err = f.game.Load(data); err != nil {
 		return err
 	}
 	if c.world.Tick() != rec.Tick || c.world.Hash() != rec.Hash {
