@@ -66,11 +66,16 @@ func listen(address string, o Options) (*socket, error) {
 		l.closeAll()
 		return nil, explain(bind, err)
 	}
+	l.ready(&o)
+	return l, nil
+}
+
+// ready makes room for what comes and goes.
+func (l *socket) ready(o *Options) {
 	setBuffer(l.fd, unix.SO_RCVBUF, unix.SO_RCVBUFFORCE, o.ReadBuffer)
 	setBuffer(l.fd, unix.SO_SNDBUF, unix.SO_SNDBUFFORCE, o.WriteBuffer)
 	l.reader.init(l)
 	l.writer.init(l, !o.NoSegments && segmentsKnown(l.fd))
-	return l, nil
 }
 
 func (l *socket) open(bind netip.AddrPort) error {
@@ -105,6 +110,11 @@ func (l *socket) open(bind netip.AddrPort) error {
 	if err := unix.Bind(l.fd, l.sockaddr(netip.AddrPortFrom(a, bind.Port()))); err != nil {
 		return err
 	}
+	return l.bound()
+}
+
+// bound finds out which address a socket has, and makes what ends a wait.
+func (l *socket) bound() error {
 	bound, err := unix.Getsockname(l.fd)
 	if err != nil {
 		return fmt.Errorf("getsockname: %w", err)

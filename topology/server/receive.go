@@ -126,6 +126,9 @@ func (s *Server) takeBatch(p *port) int {
 // Receive takes in what has come, between ticks. It is not needed, but lets the server know better
 // when commands came.
 func (s *Server) Receive(now time.Duration) error {
+	if s.over {
+		return ErrReplaced
+	}
 	began := time.Now()
 	err := s.receive(now, s.idle(now))
 	s.stats.Times.Receive += time.Since(began)

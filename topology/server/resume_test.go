@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/games/crowd"
 	"github.com/coeval-dev/coeval/games/pong"
 	"github.com/coeval-dev/coeval/link"
@@ -24,7 +25,7 @@ type court struct {
 	now     time.Duration
 }
 
-func newCourt(t *testing.T, resume *server.Saved) *court {
+func newCourt(t *testing.T, resume *server.Saved, keys ...token.Key) *court {
 	t.Helper()
 	c := &court{t: t, hub: mem.NewHub(mem.Options{}), clients: map[uint64]*client.Client{}}
 	l, err := c.hub.Open(netip.AddrPort{})
@@ -34,6 +35,7 @@ func newCourt(t *testing.T, resume *server.Saved) *court {
 	c.at = l.LocalAddr()
 	c.server, err = server.New(server.Options{
 		Title: pong.Title, Level: server.Level{Seed: 5}, Links: []link.Link{l}, Resume: resume,
+		Keys: keys,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -45,6 +45,7 @@ type Server struct {
 
 	paused  bool // the world stands still
 	closing bool // no one is let in any more, and everyone is told to go
+	over    bool // another program has taken the server's place
 	failed  failure
 
 	stats   Stats
@@ -209,6 +210,9 @@ func (s *Server) Token(client uint64, userData []byte, life time.Duration) (toke
 // turn it is. It is to be called once for each tick, with a time that runs forward. The error is
 // one that the server cannot go on after.
 func (s *Server) Tick(now time.Duration) error {
+	if s.over {
+		return ErrReplaced
+	}
 	began := time.Now()
 	s.door.open()
 	if err := s.receive(now, s.within()); err != nil {

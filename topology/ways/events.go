@@ -204,6 +204,10 @@ func (s *Set) disconnected(reason conn.Reason, note string) {
 		if s.lose(end, to) {
 			return
 		}
+	case wire.ReasonReplaced:
+		if s.comeBack() || s.lose(end, netip.AddrPort{}) {
+			return
+		}
 	case conn.ReasonTimeout, conn.ReasonNoAcks, conn.ReasonWornOut:
 		if s.lose(end, netip.AddrPort{}) || s.comeBack() {
 			return

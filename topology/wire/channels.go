@@ -54,6 +54,9 @@ const (
 	// ReasonMoved: the player goes on at another server. From a server, the note begins with its
 	// address, if it is known.
 	ReasonMoved
+	// ReasonReplaced: another program takes the server's place, at the same address. The client
+	// comes back with its ticket at once.
+	ReasonReplaced
 )
 
 var reasonTexts = map[conn.Reason]string{
@@ -66,6 +69,8 @@ var reasonTexts = map[conn.Reason]string{
 	ReasonNoSeat:  "all seats are taken",
 	ReasonData:    "the server sent something that cannot be used",
 	ReasonMoved:   "the player goes on at another server",
+
+	ReasonReplaced: "the server is being replaced by a newer one",
 }
 
 // ReasonText says in words why a connection ended, with advice where there is some. It knows the
