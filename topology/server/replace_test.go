@@ -46,14 +46,14 @@ func TestReplaced(t *testing.T) {
 		Resume: saved, Keys: []token.Key{key}}); err != nil {
 		t.Fatal(err)
 	}
-	// Half a second, of which a lost connection would be noticed in none.
+	// A second: a connection that is lost is noticed after ten.
 	after, y := c.play(60)
 	for _, id := range []uint64{7, 9} {
 		if after[id] != before[id] || y[id] == 0 {
 			t.Errorf("%d was player %d and is %d, at %v", id, before[id], after[id], y[id])
 		}
 	}
-	if st := c.server.Stats(); st.Joined != 0 {
-		t.Errorf("%d came as new ones", st.Joined)
+	if st := c.server.Stats(); st.Joined != 0 || st.Returned != 2 {
+		t.Errorf("%d came as new ones, and %d back", st.Joined, st.Returned)
 	}
 }
