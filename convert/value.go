@@ -198,7 +198,8 @@ func (a *atom) read(image []int32, server []world.SavedValue) value {
 	return v
 }
 
-// bitwise says that a slot has the bits of an unsigned number of 32 bits, as its range does not fit.
+// bitwise says that a slot has the bits of an unsigned number of 32 bits, as its range does not
+// fit.
 func (a *atom) bitwise() bool {
 	s := &a.slots[0]
 	return s.Kind == bits.KindInt && len(a.slots) == 1 && s.Min == math.MinInt32 &&

@@ -18,7 +18,8 @@ type Options struct {
 
 // World loads a world that a version of the game has saved which declared something else. An *Error
 // lists all that cannot be converted.
-func World(g *world.Game, d *world.Declared, saved []byte, o Options) (*world.World, *Report, error) {
+func World(g *world.Game, d *world.Declared, saved []byte, o Options) (*world.World, *Report,
+	error) {
 	c, err := newConversion(g, d, o)
 	if err != nil {
 		return nil, nil, err
@@ -141,8 +142,9 @@ func (c *conversion) planClasses() error {
 				Was: was.Name, Is: is.Name})
 		}
 		if was.State != is.State {
-			c.wrong.add(Problem{Class: is.Name, Why: "was a class and is a state, or the other way " +
-				"round: give one of them another name"})
+			c.wrong.add(Problem{Class: is.Name,
+				Why: "was a class and is a state, or the other way " +
+					"round: give one of them another name"})
 		}
 		x.fields = NewFields(is.Name, &Side{was.Fields, was.Server}, &Side{is.Fields, is.Server}, r)
 		c.report.Changes = append(c.report.Changes, x.fields.changes...)
@@ -297,8 +299,9 @@ func (c *conversion) table(x *class, from *world.SavedTable) (to world.SavedTabl
 		}
 	}
 	if n > limit || used > limit && limit < c.old.Classes[x.from].Limit {
-		c.wrong.add(Problem{Class: x.info.Name(), Why: fmt.Sprintf("has %d entities, up to index %d, "+
-			"and its limit is %d: raise it", n, used-1, limit)})
+		c.wrong.add(Problem{Class: x.info.Name(),
+			Why: fmt.Sprintf("has %d entities, up to index %d, "+
+				"and its limit is %d: raise it", n, used-1, limit)})
 	}
 	return to
 }

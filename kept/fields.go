@@ -152,8 +152,9 @@ func (k *Fields) find(field any) ([]leaf, error) {
 	start, at := uintptr(reflect.ValueOf(k.value).UnsafePointer()), uintptr(p.UnsafePointer())
 	size := p.Type().Elem().Size()
 	if at < start || at-start+size > k.typ.Size() {
-		return nil, fmt.Errorf("Keep is given a %T that is no field of %s; take pointers to fields "+
-			"of the value that Kept is called on", field, k.typ.Name())
+		return nil,
+			fmt.Errorf("Keep is given a %T that is no field of %s; take pointers to fields "+
+				"of the value that Kept is called on", field, k.typ.Name())
 	}
 	at -= start
 	var out []leaf

@@ -120,8 +120,9 @@ func TestOldRowsLoad(t *testing.T) {
 			t.Errorf("%v", f)
 		}
 	}
-	for _, want := range []string{"field Gems[0]: the rows do not have it", "field Old: the class " +
-		"does not have it", "field Title: it was within 0..20 and is within 0..5"} {
+	for _, want := range []string{"field Gems[0]: the rows do not have it",
+		"field Old: the class " +
+			"does not have it", "field Title: it was within 0..20 and is within 0..5"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
@@ -207,7 +208,8 @@ func FuzzOutcome(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := readOutcome(o.append(nil)); err != nil || len(again.changes) != len(o.changes) {
+		if again, err := readOutcome(o.append(nil)); err != nil ||
+			len(again.changes) != len(o.changes) {
 			t.Error(err)
 		}
 	})

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Contents are a saved world taken apart, by what its game had declared and without the program. What
-// is in it can be changed, and made a world again by a game that declares it so.
+// Contents are a saved world taken apart, by what its game had declared and without the program.
+// What is in it can be changed, and made a world again by a game that declares it so.
 type Contents struct {
 	Settings Settings // seed, secret, allocator and whether it is partial
 	Tick     Tick

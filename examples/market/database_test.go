@@ -11,9 +11,9 @@ import (
 	"github.com/coeval-dev/coeval/service/store/storetest"
 )
 
-// TestDatabase plays both matches on servers with a database, which is closed in between. Bob is given
-// two pieces of gold there, so that it shows whether the second match goes on with what people had.
-// COEVAL_SOAK=1 tries PostgreSQL, too.
+// TestDatabase plays both matches on servers with a database, which is closed in between. Bob is
+// given two pieces of gold there, so that it shows whether the second match goes on with what
+// people had. COEVAL_SOAK=1 tries PostgreSQL, too.
 func TestDatabase(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it plays by the clock")
@@ -44,7 +44,8 @@ func TestDatabase(t *testing.T) {
 			// He had ten pieces of gold and five apples, and an apple costs two.
 			r, gold, apples := bob(t, db)
 			if want := int64(20 + 2*(match-1)); apples < int64(5+2*match) || gold+2*apples != want {
-				t.Errorf("%s: after match %d bob has %d gold and %d apples", url, match, gold, apples)
+				t.Errorf("%s: after match %d bob has %d gold and %d apples", url, match, gold,
+					apples)
 			}
 			r.Data = binary.AppendVarint(binary.AppendVarint(nil, gold+2), apples)
 			if err := db.Write(t.Context(), nil, []kept.Row{r}); err != nil {

@@ -44,7 +44,8 @@ func provideTools(r *runner) error {
 			continue
 		}
 		if !r.install || os.Geteuid() != 0 || !onPath("apt-get") {
-			r.skip("%s: %s is not here (package %s)", t.purpose, filepath.Base(t.commands[0]), t.pkg)
+			r.skip("%s: %s is not here (package %s)", t.purpose, filepath.Base(t.commands[0]),
+				t.pkg)
 			continue
 		}
 		fmt.Fprintf(r.out, "installing %s for %s\n", t.pkg, t.purpose)

@@ -9,8 +9,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A body has as many fields as a player of a first-person shooter, and always moves. Where it is and
-// what it has is kept.
+// A body has as many fields as a player of a first-person shooter, and always moves. Where it is
+// and what it has is kept.
 type body struct {
 	kept.Mark   `world:"server"`
 	Pos, Vel    det.Vec3

@@ -169,7 +169,8 @@ func (r *run) play(ctx context.Context, o Options, p lab.Progress, out *Row) err
 	took := time.Since(began).Seconds()
 	after := r.stats()
 	out.Rows = float64(after.Rows-before.Rows) / took
-	out.Minute, out.RowsInBatch = 60*out.Rows, lab.Per(after.Rows-before.Rows, after.Writes-before.Writes)
+	out.Minute, out.RowsInBatch = 60*out.Rows, lab.Per(after.Rows-before.Rows,
+		after.Writes-before.Writes)
 	out.ThreadWithout, out.ThreadWith = part(thread[0], 0.99), part(thread[1], 0.99)
 	out.WallWithout, out.WallWith = part(wall[0], 0.99), part(wall[1], 0.99)
 	out.Asked, out.AnswerP50 = len(r.answers), partOf(r.answers, 0.5)

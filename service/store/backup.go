@@ -48,7 +48,8 @@ func (s *Store) Backup(ctx context.Context, name string) (out database.Copied, e
 		return out, fmt.Errorf("the backup cannot be loaded: %w", err)
 	}
 	if want != "" && want != out.Sum {
-		return out, errors.New("the backup holds something else than what was read: the disk is bad")
+		return out,
+			errors.New("the backup holds something else than what was read: the disk is bad")
 	}
 	return out, install(made, name)
 }
@@ -262,7 +263,8 @@ var copied = []struct {
 }{
 	{"coeval_schemas", []string{"hash", "text"}, ""},
 	{"coeval_fences", []string{"subject", "epoch", "owner"}, ""},
-	{"coeval_rows", []string{"class", "scope", "whose", "schema", "data"}, " WHERE data IS NOT NULL"},
+	{"coeval_rows", []string{"class", "scope", "whose", "schema", "data"},
+		" WHERE data IS NOT NULL"},
 	{"coeval_answers", []string{"world", "tick", "asker", "ordinal", "answer"}, ""},
 }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/coeval-dev/coeval/service/store"
 )
 
-// TestDatabaseGone: a database crashes, or another program does not let go of its file, while a game
-// writes and trades. Whoever asks is told to try again; when the database is back, all is there,
-// once.
+// TestDatabaseGone: a database crashes, or another program does not let go of its file, while a
+// game writes and trades. Whoever asks is told to try again; when the database is back, all is
+// there, once.
 func TestDatabaseGone(t *testing.T) {
 	onEach(t, func(t *testing.T, url string) {
 		s := open(t, url)
@@ -49,7 +49,8 @@ func TestDatabaseGone(t *testing.T) {
 				back()
 			}
 		}
-		rows, err := s.Load(t.Context(), []kept.Key{purse("ann"), purse("bob"), thing(9), thing(19)})
+		rows, err := s.Load(t.Context(), []kept.Key{purse("ann"), purse("bob"), thing(9),
+			thing(19)})
 		must(t, err)
 		if in(rows[0]) != 980 || in(rows[1]) != 20 || string(rows[2].Data) != "9" ||
 			string(rows[3].Data) != "19" {

@@ -115,7 +115,8 @@ type running struct {
 func startChild(t *testing.T, url string, seed uint64, from, count int) *running {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childURL+"="+url, fmt.Sprintf("%s=%d %d %d", childSeed, seed, from,
+	cmd.Env = append(os.Environ(), childURL+"="+url, fmt.Sprintf("%s=%d %d %d", childSeed, seed,
+		from,
 		count))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()

@@ -75,9 +75,10 @@ func (s *Store) describe(ctx context.Context, q querier) (description, error) {
 		return description{}, nil
 	}
 	if !slices.Contains(tables, identity) {
-		return description{}, fmt.Errorf("%w: it holds tables of another program (%s): give coeval "+
-			"a database of its own, or in PostgreSQL a schema by ?search_path=NAME", kept.ErrOther,
-			tables[0])
+		return description{},
+			fmt.Errorf("%w: it holds tables of another program (%s): give coeval "+
+				"a database of its own, or in PostgreSQL a schema by ?search_path=NAME", kept.ErrOther,
+				tables[0])
 	}
 	values := map[string]string{}
 	rows, err := q.QueryContext(ctx, `SELECT name, value FROM `+identity)

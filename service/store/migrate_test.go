@@ -30,7 +30,8 @@ func TestMigrations(t *testing.T) {
 		o.Migrate = true
 		before, err := store.Tables(t.Context(), url)
 		must(t, err)
-		_, err = store.OpenBy(t.Context(), url, o, store.First(), second+"INSERT INTO nowhere VALUES (1);")
+		_, err = store.OpenBy(t.Context(), url, o, store.First(),
+			second+"INSERT INTO nowhere VALUES (1);")
 		if err == nil || !strings.Contains(err.Error(), "nothing of it was done") {
 			t.Errorf("half a migration: %v", err)
 		}
@@ -79,7 +80,8 @@ func TestMigrateAtOnce(t *testing.T) {
 }
 
 func FuzzURL(f *testing.F) {
-	for _, u := range []string{"sqlite:a.db", "a.db", "postgres://u:p@h/d?password=x", "postgres://[",
+	for _, u := range []string{"sqlite:a.db", "a.db", "postgres://u:p@h/d?password=x",
+		"postgres://[",
 		":memory:", "sqlite://", "x://"} {
 		f.Add(u)
 	}

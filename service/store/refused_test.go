@@ -104,12 +104,13 @@ func TestDataOfOthers(t *testing.T) {
 // TestRightsAreMissing: a user without rights, and databases that are not there.
 func TestRightsAreMissing(t *testing.T) {
 	s := server(t)
+	elsewhere := strings.Replace(s.URL("guest", "closed"), "/postgres?", "/nowhere?", 1)
 	must(t, s.SQL("postgres", "CREATE ROLE guest LOGIN; CREATE SCHEMA closed"))
 	for url, want := range map[string]string{
 		s.URL("guest", "closed"):  "GRANT",
 		s.URL("nobody", "closed"): "user or password is wrong",
-		strings.Replace(s.URL("guest", "closed"), "/postgres?", "/nowhere?", 1): "createdb",
-		"postgres://x@127.0.0.1:1/x?connect_timeout=1":                          kept.ErrAway.Error(),
+		elsewhere:                 "createdb",
+		"postgres://x@127.0.0.1:1/x?connect_timeout=1": kept.ErrAway.Error(),
 	} {
 		_, err := store.Open(t.Context(), url, store.Options{Game: "market"})
 		if err == nil || !strings.Contains(err.Error(), want) {

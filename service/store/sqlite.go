@@ -138,7 +138,8 @@ func (f *file) fences(
 	return out, nil
 }
 
-func (f *file) get(ctx context.Context, tx *sql.Tx, k kept.Key) (schema int64, data []byte, err error) {
+func (f *file) get(ctx context.Context, tx *sql.Tx, k kept.Key) (schema int64, data []byte,
+	err error) {
 	err = tx.QueryRowContext(ctx, `SELECT schema, data FROM coeval_rows
 		WHERE class = ?1 AND scope = ?2 AND whose = ?3 AND data IS NOT NULL`,
 		k.Class, int64(k.Scope), k.Of).Scan(&schema, &data)
@@ -172,7 +173,8 @@ func (f *file) explain(err error) error {
 		return fmt.Errorf("the file cannot be written to: give this user the right, to it and to "+
 			"its folder: %w", err)
 	case sqlite3.SQLITE_NOTADB:
-		return fmt.Errorf("%w: it is no database of SQLite; name another file: %w", kept.ErrOther, err)
+		return fmt.Errorf("%w: it is no database of SQLite; name another file: %w", kept.ErrOther,
+			err)
 	case sqlite3.SQLITE_CORRUPT:
 		return fmt.Errorf("the file is damaged: move it away and restore a backup "+
 			"(store restore FILE URL): %w", err)

@@ -166,7 +166,8 @@ func explain(d dialect, err error) error {
 // Claim raises the epoch of a subject.
 func (s *Store) Claim(ctx context.Context, subject, owner string) (kept.Fence, error) {
 	f := kept.Fence{Subject: subject}
-	if err := errors.Join(checkText("a subject", subject), checkText("an owner", owner)); err != nil {
+	if err := errors.Join(checkText("a subject", subject), checkText("an owner",
+		owner)); err != nil {
 		return f, err
 	}
 	err := s.within(ctx, true, func(tx *sql.Tx) error {
@@ -197,11 +198,13 @@ func (s *Store) Schema(ctx context.Context, hash uint64, text string) error {
 		}
 		var there string
 		if err := tx.QueryRowContext(ctx, s.d.bind(
-			`SELECT text FROM coeval_schemas WHERE hash = ?1`), int64(hash)).Scan(&there); err != nil {
+			`SELECT text FROM coeval_schemas WHERE hash = ?1`),
+			int64(hash)).Scan(&there); err != nil {
 			return err
 		}
 		if there != text {
-			return fmt.Errorf("%w: schema %016x is %q there, and %q here", kept.ErrOther, hash, there,
+			return fmt.Errorf("%w: schema %016x is %q there, and %q here", kept.ErrOther, hash,
+				there,
 				text)
 		}
 		return nil

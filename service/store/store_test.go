@@ -20,7 +20,8 @@ func purse(of string) kept.Key { return kept.Key{Class: "Purse", Scope: kept.Acc
 
 // gold is a purse as a row.
 func gold(of string, n uint64) kept.Row {
-	return kept.Row{Key: purse(of), Schema: 1<<63 + 7, Data: binary.LittleEndian.AppendUint64(nil, n)}
+	return kept.Row{Key: purse(of), Schema: 1<<63 + 7, Data: binary.LittleEndian.AppendUint64(nil,
+		n)}
 }
 
 // in is what is in a purse.
@@ -58,7 +59,8 @@ func trade(from, to string, n uint64) func(kept.Tx) ([]byte, error) {
 func TestRows(t *testing.T) {
 	onEach(t, func(t *testing.T, url string) {
 		s := open(t, url)
-		empty := kept.Row{Key: kept.Key{Class: "Bag", Scope: kept.Thing, Of: "chest ü"}, Data: []byte{}}
+		empty := kept.Row{Key: kept.Key{Class: "Bag", Scope: kept.Thing, Of: "chest ü"},
+			Data: []byte{}}
 		must(t, s.Write(t.Context(), nil, []kept.Row{gold("ann", 3), empty, gold("bob", 9),
 			gold("ann", 4)}))
 		check := func(want ...kept.Row) {
@@ -212,7 +214,8 @@ func TestFences(t *testing.T) {
 			t.Helper()
 			err := old.Write(t.Context(), fences, []kept.Row{gold("ann", 3)})
 			var e *kept.FencedError
-			if !errors.Is(err, kept.ErrFenced) || !errors.As(err, &e) || e.Fence != fences[len(fences)-1] {
+			if !errors.Is(err, kept.ErrFenced) || !errors.As(err, &e) ||
+				e.Fence != fences[len(fences)-1] {
 				t.Errorf("a late writer: %v", err)
 			}
 			_, _, err = old.Do(t.Context(), kept.Name{Tick: 9}, fences, trade("ann", "bob", 1))
@@ -296,7 +299,8 @@ func TestSameRequestAtOnce(t *testing.T) {
 		done := 0
 		for range 6 {
 			all.Go(func() {
-				answer, again, err := s.Do(t.Context(), kept.Name{Tick: 1}, nil, trade("ann", "bob", 4))
+				answer, again, err := s.Do(t.Context(), kept.Name{Tick: 1}, nil, trade("ann",
+					"bob", 4))
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil || string(answer) != "6 4" {

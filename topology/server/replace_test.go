@@ -12,8 +12,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// TestReplaced: another server takes the place of one, at the same address and with its key. Players
-// come back by themselves, at once, as who they were, and the first computes nothing any more.
+// TestReplaced: another server takes the place of one, at the same address and with its key.
+// Players come back by themselves, at once, as who they were, and the first computes nothing any
+// more.
 func TestReplaced(t *testing.T) {
 	key, err := token.NewKey(rand.Reader)
 	if err != nil {

@@ -229,8 +229,8 @@ func (k *Keeper) Tick(w *world.World, in *world.Inputs, seats []keep.Seat) {
 }
 
 // Save hands over the whole world as it is between two ticks, and says whether it could: while
-// another is being written, or ticks wait for the disk, it cannot. When Numbers has one chapter more
-// and a durable tick that is no less than the world's, it is safe.
+// another is being written, or ticks wait for the disk, it cannot. When Numbers has one chapter
+// more and a durable tick that is no less than the world's, it is safe.
 func (k *Keeper) Save(w *world.World, seats []keep.Seat) bool {
 	if !k.started || len(k.copies) == 0 || len(k.free) == 0 {
 		return false

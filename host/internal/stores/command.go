@@ -100,7 +100,8 @@ meanwhile.`
 
 func check(p *cli.Program) *cobra.Command {
 	c := &command{p: p}
-	return c.verb("check URL", "Say what this program would not load", checkLong, "check game.db", 1,
+	return c.verb("check URL", "Say what this program would not load", checkLong, "check game.db",
+		1,
 		func(ctx context.Context, args []string) (_ fmt.Stringer, err error) {
 			db, err := open(ctx, args[0])
 			if err != nil {
@@ -112,8 +113,9 @@ func check(p *cli.Program) *cobra.Command {
 				return nil, err
 			}
 			if r.Fatal > 0 {
-				return r, fmt.Errorf("%d of the findings mean rows that would not load: say in the "+
-					"class how they are read (see docs/kept.md)", r.Fatal)
+				return r,
+					fmt.Errorf("%d of the findings mean rows that would not load: say in the "+
+						"class how they are read (see docs/kept.md)", r.Fatal)
 			}
 			return r, nil
 		})
@@ -144,7 +146,8 @@ func (c *command) check(ctx context.Context, db database.Database) (*checkReport
 		rows[class.Schema] += class.Rows
 	}
 	for _, f := range found {
-		r.Findings = append(r.Findings, finding{f.Class, f.Field, f.Text, fmt.Sprintf("%016x", f.Schema),
+		r.Findings = append(r.Findings, finding{f.Class, f.Field, f.Text, fmt.Sprintf("%016x",
+			f.Schema),
 			rows[f.Schema], f.Fatal})
 		if f.Fatal && rows[f.Schema] > 0 {
 			r.Fatal++
