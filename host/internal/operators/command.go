@@ -247,7 +247,36 @@ func (o *operator) print(out io.Writer, t target, several bool, answer fmt.Strin
 // command makes one that prints an answer.
 func (o *operator) command(use, short string, args cobra.PositionalArgs,
 	run func(*cobra.Command, []string) error) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Args: args, RunE: run}
+	name, _, _ := strings.Cut(use, " ")
+	cmd := &cobra.Command{Use: use, Short: short, Args: args, RunE: run, Example: examples[name]}
 	cli.JSONFlag(cmd, &o.json)
 	return cmd
+}
+
+// examples are those of the commands, by name. Where the token is, is in the environment.
+var examples = map[string]string{
+	"status":  "  {program} admin status --json",
+	"players": "  {program} admin players --server https://192.0.2.7:4900",
+	"watch":   "  {program} admin watch --every 5s",
+	"bans":    "  {program} admin bans",
+	"audit":   "  {program} admin audit --last 100",
+	"kick":    "  {program} admin kick ada --why \"mind your language\"",
+	"message": "  {program} admin message \"ten minutes left\"\n" +
+		"  {program} admin message \"well played\" --to ada",
+	"ban": "  {program} admin ban 3 --for 24h --address\n" +
+		"  {program} admin ban --network 203.0.113.0/24",
+	"unban":  "  {program} admin unban 2\n  {program} admin unban 203.0.113.0/24",
+	"mute":   "  {program} admin mute ada --for 10m",
+	"unmute": "  {program} admin unmute ada",
+	"knobs": "  {program} admin knobs\n" +
+		"  {program} admin knobs gravity.pull=3 gravity.wind=0.5",
+	"level":    "  {program} admin level\n  {program} admin level NAME --seed 7",
+	"content":  "  {program} admin content weapons.json",
+	"pause":    "  {program} admin pause --why \"a phone rings\"",
+	"resume":   "  {program} admin resume",
+	"save":     "  {program} admin save",
+	"drain":    "  {program} admin drain 203.0.113.7:4000",
+	"welcome":  "  {program} admin welcome",
+	"bundle":   "  {program} admin bundle --out diagnosis.tar.gz",
+	"shutdown": "  {program} admin shutdown --drain 30s --why maintenance",
 }

@@ -118,6 +118,8 @@ func makeCommand() *cobra.Command {
 	role, name, life, out, asJSON := "", "", "90d", "", false
 	cmd := &cobra.Command{
 		Use: "make", Short: "Make a token for an operator", Args: cobra.NoArgs,
+		Example: "  {program} admin token make --dir folder --role operate --name ada --for 90d " +
+			"--out ada.token",
 		Long: `Make a token for an operator. With --out it goes to a file that only its owner can
 read; an existing file is never overwritten. Roles are watch (see), moderate (also kick,
 ban, mute, message) and operate (all).`,
@@ -183,7 +185,8 @@ ban, mute, message) and operate (all).`,
 
 func listCommand() *cobra.Command {
 	asJSON := false
-	cmd := &cobra.Command{Use: "list", Short: "List the tokens of operators", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "list", Short: "List the tokens of operators", Args: cobra.NoArgs,
+		Example: "  {program} admin token list --dir folder"}
 	open := folderFlag(cmd)
 	cli.JSONFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -208,6 +211,7 @@ func revokeCommand() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "revoke ID|NAME", Short: "Revoke a token, or all of someone", Args: cobra.ExactArgs(1),
+		Example: "  {program} admin token revoke ada --dir folder",
 	}
 	open := folderFlag(cmd)
 	cli.JSONFlag(cmd, &asJSON)

@@ -117,7 +117,6 @@ nothing. It counts from the next tick on, the same on all mirrors, and is part o
 
 Knobs are what the game declares by world.Knob. Values are tried on a copy of the world
 first: one by which the game panics is refused.`
-	cmd.Example = "  {program} admin knobs\n  {program} admin knobs gravity.pull=3 gravity.wind=0.5"
 	return cmd
 }
 
