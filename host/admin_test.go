@@ -354,14 +354,17 @@ func TestAdminMirrors(t *testing.T) {
 		return startHill(t, dir, append([]string{"mirror", "--key", key, "--open", "--mirrors",
 			"127.0.0.1:0"}, args...)...)
 	}
-	a := mirror("--uber")
+	a := mirror("--uber", "--keep", filepath.Join(tmp, "kept"))
 	serving, _ := a.log.await("serving", 0)
 	b := mirror("--join", serving["address"].(string))
 	ada := visitHill(t, a.http, "ada")
 	a.log.await("joined", 0)
 	a.refuses("cannot be paused", "pause")
 	a.refuses("mirrors stay in the level", "level", "x")
-	a.refuses("not kept", "save")
+	b.refuses("not kept", "save")
+	for first := a.admin("save")["tick"].(float64); a.admin("save")["tick"].(float64) <= first; {
+		time.Sleep(5 * time.Millisecond) // what is settled goes on
+	}
 	file := filepath.Join(tmp, "content")
 	if err := os.WriteFile(file, []byte("rule: hold on"), 0o600); err != nil {
 		t.Fatal(err)

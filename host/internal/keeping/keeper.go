@@ -245,6 +245,10 @@ func (k *Keeper) DurableTick() world.Tick { return world.Tick(k.state.durable.Lo
 // Hurry has what was played be made durable with the next tick, whatever Options.Flush says.
 func (k *Keeper) Hurry() { k.state.hurry.Store(true) }
 
+// Want has the whole world be written with the next tick that finds room, where ticks come of
+// themselves. When Numbers has a durable tick that is no less than one, that is safe.
+func (k *Keeper) Want() { k.since = time.Time{} }
+
 // Took is told how long the world took to compute, which a recovery will take again.
 func (k *Keeper) Took(step time.Duration) { k.replay += step }
 
