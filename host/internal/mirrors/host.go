@@ -115,6 +115,7 @@ type host struct {
 	back    bool            // the folder has a game
 	settled world.Tick      // the last that was recorded
 	clerk   *storing.Clerk  // nil if nothing outlives the match
+	safe    atomic.Uint64   // the tick that all who keep the game have on their disks
 }
 
 // open opens everything. On an error nothing is left open.
@@ -129,13 +130,8 @@ func (o *Options) open(ctx context.Context) (_ *host, err error) {
 			return nil, err
 		}
 	}
-	if h.clerk, err = storing.New(ctx, h.title.Game, storing.Options{Store: o.Store,
-		Owner: "mirror " + cmp.Or(o.Mirror.Name, o.Address, o.Mirrors), Led: true, Log: o.Log,
-	}); err != nil {
-		return nil, err
-	}
 	if h.sockets, err = o.openSockets(ctx); err != nil {
-		return nil, errors.Join(err, h.clerk.Close(false))
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
@@ -144,7 +140,11 @@ func (o *Options) open(ctx context.Context) (_ *host, err error) {
 	}()
 	if err = h.openKept(); err != nil {
 		h.sockets.close()
-		return nil, errors.Join(err, h.clerk.Close(false))
+		return nil, err
+	}
+	if err = h.openStore(ctx); err != nil {
+		h.sockets.close()
+		return nil, err
 	}
 	h.site.Listener, h.site.WebOptions = h.sockets.web, o.Web
 	defer func() {
@@ -337,10 +337,7 @@ func (h *host) begin(w *world.World, l server.Level) { h.record.Begin(w, "level 
 // keep is told each settled world, and what went in.
 func (h *host) keep(w *world.World, in *world.Inputs) {
 	h.write(w, in)
-	if m := h.mirror.Load(); m != nil {
-		h.clerk.SetEpoch(m.Decree())
-	}
-	h.clerk.Tick(w)
+	h.store(w)
 }
 
 // write records what is settled. A mirror that had to join anew goes on from a later state.
