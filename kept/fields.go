@@ -202,9 +202,9 @@ func readClass(info *world.ClassInfo) (*class, []error) {
 		k.fail(errors.New("it needs one field that says whose an entity is: kept.Mark " +
 			"`world:\"server\"`"))
 	case c.Scope == 0:
-		k.fail(errors.New("Kept says not whose it is; call Account, Character or Thing"))
+		k.fail(errors.New("its method Kept says not whose it is; call Account, Character or Thing"))
 	case len(c.leaves) == 0:
-		k.fail(errors.New("Kept names no field; call Keep or All"))
+		k.fail(errors.New("its method Kept names no field; call Keep or All"))
 	}
 	c.hash = c.Hash()
 	c.measure()
