@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unsafe"
+
+	"github.com/coeval-dev/coeval/det"
 )
 
 // A kind is how a value stands in a row. Fields of all widths are of one kind, so that a field can
@@ -207,7 +209,7 @@ func (v value) integer() (int64, bool) {
 	case kindInt:
 		return v.i, true
 	case kindFloat:
-		return int64(v.f), v.f == math.Trunc(v.f) && math.Abs(v.f) <= 1<<53
+		return det.Int64(v.f), v.f == math.Trunc(v.f) && math.Abs(v.f) <= 1<<53
 	case kindText:
 		return 0, false
 	}

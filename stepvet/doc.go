@@ -19,7 +19,7 @@
 // What else the program does, drawing or talking to the network, is not looked at.
 //
 // The standard library is judged by a table. The packages of the toolkit that rules call (det,
-// bits, world and those below) are trusted, and have tests of their own.
+// bits, world, kept and those below) are trusted, and have tests of their own.
 //
 // # What it finds
 //

@@ -62,7 +62,7 @@ func engine(pkg *types.Package) bool {
 	path := pkg.Path()
 	if rest, ok := strings.CutPrefix(path, "github.com/coeval-dev/coeval/"); ok {
 		switch rest {
-		case "det", "bits", "entropy", "codec", "world", "interest", "reckon":
+		case "det", "bits", "entropy", "codec", "world", "interest", "reckon", "kept":
 			return true
 		}
 		return false
