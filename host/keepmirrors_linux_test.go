@@ -40,7 +40,7 @@ func (s *seer) bot(t *game.Title) game.Bot {
 func TestMirrorsKill9(t *testing.T) {
 	t.Parallel() // it mostly waits
 	if testing.Short() {
-		t.Skip("it takes its time")
+		t.Skip("it waits until connections are given up")
 	}
 	c := &crew{t: t, key: groupKeyFor(t)}
 	dir := t.TempDir()
