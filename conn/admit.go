@@ -11,6 +11,9 @@ import (
 
 // receiveHandshake handles whatever is not a data packet.
 func (s *Server) receiveHandshake(d *link.Datagram) {
+	if d.Data == nil {
+		return // the link has taken it
+	}
 	if len(d.Data) == 0 {
 		s.stats.Malformed++
 		return
@@ -73,7 +76,8 @@ func (s *Server) openResponse(d *link.Datagram, r *response) {
 		s.stats.BadProofs++
 		return
 	}
-	if u := s.used.find(&grant); u != nil && u.conn != nil && u.conn.clientNonce == r.nonce {
+	if u := s.used.find(&grant); u != nil && u.conn != nil && u.conn.server == s &&
+		u.conn.clientNonce == r.nonce {
 		s.acceptAgain(d, u.conn)
 		return
 	}
@@ -87,6 +91,10 @@ func (s *Server) openResponse(d *link.Datagram, r *response) {
 	}
 	if len(s.exchanges.by) >= entrantsMost {
 		s.stats.Flooded++ // it will ask again
+		return
+	}
+	if s.used.turnedAway(&grant, r.nonce) || !s.used.enter(&grant, s) {
+		s.refuse(d.Addr, r, &keys, ReasonUnready)
 		return
 	}
 	s.enter(d.Addr, r, &grant)
@@ -143,7 +151,7 @@ func (s *Server) refuse(to netip.AddrPort, r *response, keys *handshakeKeys, rea
 
 // admit makes the connection of a client with whom a secret was agreed on. It counts as connected
 // when the client is first heard with the new keys.
-func (s *Server) admit(e *entrant, share *[shareSize]byte) {
+func (s *Server) admit(e *entrant) {
 	g, r := &e.grant, &e.response
 	if old := s.byClient[g.Client]; old != nil {
 		old.end(ReasonReplaced, nil, true)
@@ -161,7 +169,7 @@ func (s *Server) admit(e *entrant, share *[shareSize]byte) {
 	known.Secret = [token.SecretSize]byte{}
 	c.player = player{clientID: g.Client, grant: &known}
 	c.beginKeys(e.chain)
-	a := accept{client: r.client, serverNonce: e.nonce, share: *share, server: own,
+	a := accept{client: r.client, serverNonce: e.nonce, share: e.share, server: own,
 		datagram: uint16(c.datagram)}
 	handshake := deriveHandshake(&g.Secret)
 	c.accept = a.append(make([]byte, 0, acceptSize), &c.seal, &handshake, r.nonce[:])
@@ -214,12 +222,14 @@ func (c *Conn) confirm() {
 // another that the token before names, or that belongs to this one's group.
 func (s *Server) issueTicket(c *Conn) {
 	if s.so.TicketLife < 0 {
+		s.used.markTicket(c)
 		return
 	}
 	c.renewAt, c.grouped = 0, s.grouped
 	now := max(s.wall(), 0)
 	g, ok := c.grant.Ticket(now, seconds(s.so.TicketLife), seconds(s.so.TicketsFor), s.so.Group)
 	if !ok {
+		s.used.markTicket(c)
 		return // the player has come back with tickets for as long as may be
 	}
 	c.grant.Issued = g.Issued

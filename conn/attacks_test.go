@@ -137,8 +137,8 @@ func TestTokenWorksOnce(t *testing.T) {
 	}
 	// It is remembered only as long as it would be refused for nothing else.
 	n.Run(3700 * time.Second)
-	if len(p.server.used) != 0 {
-		t.Errorf("%d tokens still remembered", len(p.server.used))
+	if len(p.server.used.clients) != 0 {
+		t.Errorf("%d tokens still remembered", len(p.server.used.clients))
 	}
 }
 

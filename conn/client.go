@@ -23,6 +23,8 @@ type Client struct {
 	keys    handshakeKeys
 
 	probe    probe
+	pings    pings
+	race     *race // until it is known which server is the nearest
 	request  request
 	response response
 	own      identifier
@@ -116,8 +118,10 @@ func (c *Client) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 	switch c.state {
 	case stateRequesting, stateResponding:
 		c.flushHandshake()
+		c.flushPings()
 	case stateConnected:
 		c.flushProbe()
+		c.flushPings()
 		c.conn.flush()
 		if c.conn.phase == phaseGone {
 			c.state = stateEnded
@@ -166,7 +170,9 @@ func (c *Client) Deadline() time.Duration {
 	d := c.now + maxStep
 	switch c.state {
 	case stateRequesting, stateResponding:
-		d = min(d, c.next)
+		if d = min(d, c.next); c.race != nil {
+			d = c.race.next
+		}
 	case stateConnected:
 		d = min(d, c.conn.deadline())
 	}
@@ -177,6 +183,13 @@ func (c *Client) Deadline() time.Duration {
 func (c *Client) flushHandshake() {
 	if !c.started {
 		c.started = true
+		c.try()
+		c.startRace()
+	}
+	if c.race != nil {
+		if c.racing() {
+			return
+		}
 		c.try()
 	}
 	if c.now-c.began > c.co.ConnectTimeout {
@@ -241,7 +254,7 @@ func (c *Client) receiveHandshake(d *link.Datagram) {
 		c.stats.Malformed++
 		return
 	}
-	if c.receiveProbe(d.Data) {
+	if c.receiveProbe(d.Data) || c.receivePong(d) {
 		return
 	}
 	if c.state > stateResponding || !c.started || d.Addr != c.servers[c.server] {

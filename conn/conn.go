@@ -94,6 +94,7 @@ type admission struct {
 	accept      []byte     // our answer to the peer's response, until the peer was heard
 	ticket      []byte     // the latest, until it has arrived
 	grouped     uint32     // which group it was made for, as the server counts them
+	marked      bool       // it is being written down that the ticket it came by was used
 }
 
 type phase uint8

@@ -58,6 +58,9 @@ func (c *Conn) fillWanted(f *frames, spare int) {
 func (c *Conn) controlArrived(which int) {
 	if which == wantTicket && c.control&(1<<wantTicket) == 0 {
 		c.ticket = nil
+		if c.server != nil {
+			c.server.used.markTicket(c)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/ecdh"
 	"crypto/sha256"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/coeval-dev/coeval/conn/token"
@@ -28,8 +29,10 @@ type entrant struct {
 	digest   [32]byte   // of the token's letter
 	nonce    [nonceSize]byte
 	grant    token.Grant
-	chain    chain // what Do found out
-	failed   bool  // the client's share is none
+	chain    chain           // what Do found out
+	failed   bool            // the client's share is none
+	share    [shareSize]byte // the server's
+	since    time.Duration   // since when only the mark of its token is missing
 }
 
 const (
@@ -39,6 +42,9 @@ const (
 	exchangeMost = 6
 	// entrantsMost is how many clients may be about to be let in.
 	entrantsMost = 2048
+	// markPatience is for how long a client waits for the mark of its token to be durable before it
+	// is turned away. It asks for longer than that.
+	markPatience = 5 * time.Second
 )
 
 // Do computes. It takes about half a millisecond.
@@ -100,6 +106,8 @@ type exchanges struct {
 	// nonce: what they send again is no news
 	asked map[stranger]struct{}
 	taken bool // the driver takes them
+	// unmarked are those with whom all is agreed on and whose tokens are not durably marked.
+	unmarked []entrant
 }
 
 // enter queues a client whose token is proved and whom nothing speaks against.
@@ -149,29 +157,57 @@ func (s *Server) entered(x *Exchange) {
 		if _, ok := s.exchanges.by[e.grant.ID]; !ok {
 			continue // given back twice
 		}
-		delete(s.exchanges.by, e.grant.ID)
-		delete(s.exchanges.asked, stranger{e.addr, e.response.nonce})
-		s.count(e.source, -1)
-		if e.failed {
-			s.stats.BadShares++
-			continue
+		e.share, e.since = x.share, s.now
+		if !s.decided(e) {
+			s.exchanges.unmarked = append(s.exchanges.unmarked, *e)
 		}
-		reason := ReasonNone
-		switch {
-		case s.shut:
-			reason = ReasonClosing
-		case len(s.free) == 0 && len(s.slots) == maxSlots:
-			reason = ReasonFull
-		}
-		if reason != ReasonNone {
-			keys := deriveHandshake(&e.grant.Secret)
-			s.refuse(e.addr, &e.response, &keys, reason)
-			continue
-		}
-		s.stats.Exchanges++
-		s.admit(e, &x.share)
 	}
 	x.entrants = nil
+}
+
+// decided lets a client in with whom a secret was agreed on, or turns it away. It reports false if
+// that has to wait until the mark of its token is durable.
+func (s *Server) decided(e *entrant) bool {
+	reason := ReasonNone
+	switch {
+	case e.failed:
+	case s.shut:
+		reason = ReasonClosing
+	case len(s.free) == 0 && len(s.slots) == maxSlots:
+		reason = ReasonFull
+	case s.used.durable(&e.grant):
+	case s.now-e.since < markPatience:
+		return false
+	default:
+		reason = ReasonUnready
+	}
+	delete(s.exchanges.by, e.grant.ID)
+	delete(s.exchanges.asked, stranger{e.addr, e.response.nonce})
+	s.count(e.source, -1)
+	switch {
+	case e.failed:
+		s.stats.BadShares++
+		s.used.fail(&e.grant)
+	case reason != ReasonNone:
+		keys := deriveHandshake(&e.grant.Secret)
+		s.refuse(e.addr, &e.response, &keys, reason)
+		if reason == ReasonUnready {
+			s.used.turnAway(&e.grant, e.response.nonce)
+		} else {
+			s.used.fail(&e.grant)
+		}
+	default:
+		s.stats.Exchanges++
+		s.admit(e)
+	}
+	return true
+}
+
+// awaitMarks decides about those whose marks are durable, or have been waited for long enough.
+func (s *Server) awaitMarks() {
+	if q := &s.exchanges; len(q.unmarked) > 0 {
+		q.unmarked = slices.DeleteFunc(q.unmarked, func(e entrant) bool { return s.decided(&e) })
+	}
 }
 
 // exchangeHere does the work that no one else does.

@@ -30,11 +30,14 @@ const (
 	SentRidden
 	// SentBulk: payload of transfers, the first time.
 	SentBulk
+	// SentAnswer: answers to those who have no connection, which a link gives itself; see package
+	// link/answer. Machines of this package book none.
+	SentAnswer
 	purposes
 )
 
 var purposeNames = [purposes]string{"handshake", "header", "tag", "ack", "framing", "control",
-	"unreliable", "newest", "reliable", "resent", "ridden", "bulk"}
+	"unreliable", "newest", "reliable", "resent", "ridden", "bulk", "answer"}
 
 func (p Purpose) String() string {
 	if int(p) < len(purposeNames) {

@@ -41,6 +41,8 @@ const (
 	ReasonWornOut
 	// ReasonCrowded: too many are connected from the same address.
 	ReasonCrowded
+	// ReasonUnready: the server cannot write down just now that the token was used.
+	ReasonUnready
 	// ReasonGame is the first that games may use.
 	ReasonGame Reason = 64
 )
@@ -51,7 +53,7 @@ var reasonNames = [...]string{
 	"token already used", "token for another server", "token unreadable", "timed out", "left",
 	"replaced",
 	"protocol violation", "never acknowledges", "keys worn out",
-	"too many from one address",
+	"too many from one address", "server not ready",
 }
 
 func (r Reason) String() string {
@@ -70,6 +72,7 @@ func (r Reason) Advice() string { return advice[r] }
 
 var advice = map[Reason]string{
 	ReasonFull:         "try again later, or another server",
+	ReasonUnready:      "try again later with the same token, or another server",
 	ReasonExpired:      "ask for a new token, or return with the resumption ticket",
 	ReasonTokenUsed:    "ask for a new token, or return with the resumption ticket",
 	ReasonWrongGame:    "use a token and a server of the same game",

@@ -30,7 +30,7 @@ type Server struct {
 	byClient   map[uint64]*Conn
 	bySource   map[netip.Addr]int // connections, by where they came from
 	strangers  *strangers
-	used       used
+	used       *Used
 	pruned     time.Duration
 	shut       bool
 	grouped    uint32 // how often the group has changed
@@ -59,7 +59,10 @@ func NewServer(o ServerOptions) (*Server, error) {
 	o.Addresses, o.Group = slices.Clone(o.Addresses), slices.Clone(o.Group)
 	s := &Server{
 		so: o, byClient: map[uint64]*Conn{}, bySource: map[netip.Addr]int{},
-		used: used{},
+		used: o.Used,
+	}
+	if s.used == nil {
+		s.used = NewUsed(nil)
 	}
 	s.exchanges.by = map[[token.IDSize]byte]struct{}{}
 	s.exchanges.asked = map[stranger]struct{}{}
@@ -122,6 +125,7 @@ func (s *Server) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 
 // letIn looks at those who have proved where they are.
 func (s *Server) letIn() {
+	s.awaitMarks()
 	s.openResponses()
 	if len(s.exchanges.queue) > 0 && !s.exchanges.taken {
 		s.exchangeHere()
@@ -205,12 +209,17 @@ func (s *Server) Deadline() time.Duration {
 	d := s.now + maxStep
 	if len(s.exchanges.queue) > 0 || len(s.strangers.responses) > 0 {
 		d = s.now
+	} else if len(s.exchanges.unmarked) > 0 {
+		d = s.now + markLook
 	}
 	for _, c := range s.active {
 		d = min(d, c.deadline())
 	}
 	return s.raw + (d - s.now)
 }
+
+// markLook is how often to look whether a mark that a client waits for is durable.
+const markLook = 5 * time.Millisecond
 
 // deadline is when a connection next has something to do of its own.
 func (c *Conn) deadline() time.Duration {
@@ -268,6 +277,7 @@ func (s *Server) left(c *Conn) {
 	if u := s.used.find(c.grant); u != nil && u.conn == c {
 		u.conn = nil
 	}
+	s.used.markTicket(c)
 }
 
 // pruneEvery is how often used tokens are looked through for expired ones.

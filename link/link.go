@@ -9,6 +9,8 @@ import (
 // Datagram is one message and the peer it came from or goes to.
 type Datagram struct {
 	Addr netip.AddrPort
+	// Data is the message. It is nil of one that was received and that the link has dealt with
+	// itself; see package answer.
 	Data []byte
 	// Waited is for how long a datagram that was received had been there, where the
 	// link knows: for programs that look once a frame, and measure round trips.
@@ -98,6 +100,20 @@ func (c Counters) Add(d Counters) Counters {
 // change during a session, as it does with path discovery.
 type PeerLimiter interface {
 	MaxDatagramTo(peer netip.AddrPort) int
+}
+
+// An Answering link sends some datagrams by itself; see package answer.
+type Answering interface {
+	// Own is what of its Counters it took and sent itself.
+	Own() Counters
+}
+
+// Own is what a link took and sent by itself, which the layer above knows nothing of.
+func Own(l Link) Counters {
+	if a, ok := l.(Answering); ok {
+		return a.Own()
+	}
+	return Counters{}
 }
 
 // MaxTo is the largest datagram that l carries to one peer now.

@@ -24,6 +24,7 @@ var outsideTools = []tool{
 	{[]string{"tshark"}, "", "tshark", "the protocol as Wireshark sees it"},
 	{[]string{"ip"}, "", "iproute2", "multicast across network namespaces"},
 	{[]string{"nft"}, "", "nftables", "routers that translate addresses"},
+	{[]string{"systemd-analyze"}, "", "systemd", "units of systemd"},
 	{[]string{"chromium", "chromium-browser", "google-chrome"}, "github.com/chromedp/chromedp",
 		"chromium", "tests in a browser"},
 	{[]string{"/usr/lib/postgresql/*/bin/postgres", "postgres"}, "github.com/jackc/pgx/v5",

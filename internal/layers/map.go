@@ -8,16 +8,16 @@ internal/check -> internal/layers   internal/layers     | what builds and tests 
 cmd/{coeval,coevald} -> games/*   examples -> games/*   games/*    | the bundled programs; programs of one idea; titles
 host -> host/internal/page   host/internal/page -> host/internal/cli web   host/internal/cli -> host/internal/titles   host/internal/titles   web   | a program made from a title; how its page is made and reached; its command lines and games; the page that browsers show
 lab   stepvet                                           | experiments, benchmarks, reports; a static check of what a game does in Step
-service/{directory,store,cluster,admin}                 | finding games, keeping state, joining servers, watching them
+service/directory -> service/store service/admin   service/{store,cluster,admin} | finding games, keeping state, joining servers, watching them
 topology/mirror -> topology/server   topology/architecture -> topology/server topology/client   topology/peers -> topology/relay   topology/{solo,client,server,relay,seamless} -> topology/drive   topology/drive   | who runs which copy; and the loop by the clock
 ------------------------------------------------------- | below this line packages are pure
 game   keep -> game   topology/wire   topology/ways -> topology/wire    | what a title is; a game on disk; what client and server say to each other; a player's connections
 replica   predict -> replica   timeline   trace         | how copies of a world agree
 world   interest -> world   reckon -> world   kept -> world   convert -> world   | what a game is made of, and what outlives it
-conn   route   paths -> conn   crimp -> conn route   council   membership -> crimp council   | a secured connection of two machines; how datagrams pass between players' machines; a reliable multicast among several; who is one of them
+conn   query   route   paths -> conn   crimp -> conn route   council   membership -> crimp council   zone   | a secured connection of two machines; what is asked without one; how datagrams pass between players' machines; a reliable multicast among several; who is one of them; what makes something cross between servers once
 link   netsim -> link   member                          | carriers of datagrams; a simulated network; the number of a machine in a group
 codec                                                   | images of entities as differences from a base
-entropy -> bits   bits -> det   det   draw   internal/heap   knob     | what a value costs; arithmetic that is the same everywhere; a frame as a list of calls, and as pixels; a queue by what is due; what can be set
+entropy -> bits   bits -> det   det   draw   internal/heap   knob   survey   | what a value costs; arithmetic that is the same everywhere; a frame as a list of calls, and as pixels; a queue by what is due; what can be set; which of several places is the nearest
 `
 
 // Impure names the folders below the line that have goroutines, clocks and sockets all the same;

@@ -21,6 +21,9 @@ type Options struct {
 	ReadBuffer, WriteBuffer int
 	// NoSegments turns UDP_SEGMENT off.
 	NoSegments bool
+	// Stamps has datagrams say for how long they Waited, by the time at which the kernel took them
+	// in. On Linux; elsewhere it is not known.
+	Stamps bool
 }
 
 const (

@@ -3,6 +3,7 @@ package udp
 import (
 	"fmt"
 	"net/netip"
+	"time"
 	"unsafe"
 
 	"github.com/coeval-dev/coeval/link"
@@ -14,6 +15,7 @@ type reader struct {
 	msgs  []mmsghdr
 	iovs  []unix.Iovec
 	names []unix.RawSockaddrInet6 // large enough for an IPv4 address too
+	came  []stamp                 // when, if the socket has stamps
 
 	poll    [2]unix.PollFd
 	timeout unix.Timespec
@@ -43,6 +45,12 @@ func (r *reader) grow(l *socket, n int) {
 			Iov: &r.iovs[i]}
 		r.msgs[i].hdr.SetIovlen(1)
 	}
+	if l.stamps {
+		r.came = make([]stamp, n)
+		for i := range r.came {
+			r.came[i].room(&r.msgs[i].hdr)
+		}
+	}
 }
 
 // Receive drains the socket with as few calls as batch has room for.
@@ -69,11 +77,19 @@ func (l *socket) Receive(batch []link.Datagram) (int, error) {
 				return filled, fmt.Errorf("udp: recvmmsg: %w", errno)
 			}
 		}
+		var now time.Time
+		if l.stamps && got > 0 {
+			now = time.Now()
+		}
 		first := filled
 		for j := first; j < first+got; j++ {
 			m := &r.msgs[j]
 			size, cut := int(m.len), m.hdr.Flags&unix.MSG_TRUNC != 0
 			m.hdr.Namelen = unix.SizeofSockaddrInet6
+			waited := time.Duration(0)
+			if l.stamps {
+				waited = r.came[j].waited(&m.hdr, now)
+			}
 			if cut {
 				l.droppedIn.Add(1)
 				continue
@@ -83,7 +99,8 @@ func (l *socket) Receive(batch []link.Datagram) (int, error) {
 				r.iovs[filled].Base, r.iovs[j].Base = r.iovs[j].Base, r.iovs[filled].Base
 			}
 			batch[filled] = link.Datagram{
-				Addr: l.peer(&r.names[j]), Data: unsafe.Slice(r.iovs[filled].Base, size)}
+				Addr: l.peer(&r.names[j]), Data: unsafe.Slice(r.iovs[filled].Base, size),
+				Waited: waited}
 			filled++
 			bytes += uint64(size)
 		}

@@ -20,6 +20,7 @@ type socket struct {
 	max       int
 	six       bool // the socket is an IPv6 one and may speak IPv4 as well
 	dual      bool
+	stamps    bool // datagrams come with the time at which they did
 	zones     zones
 
 	// uses counts the calls in progress, and one for being open. Whoever brings it to
@@ -74,6 +75,7 @@ func listen(address string, o Options) (*socket, error) {
 func (l *socket) ready(o *Options) {
 	setBuffer(l.fd, unix.SO_RCVBUF, unix.SO_RCVBUFFORCE, o.ReadBuffer)
 	setBuffer(l.fd, unix.SO_SNDBUF, unix.SO_SNDBUFFORCE, o.WriteBuffer)
+	l.stamps = o.Stamps && unix.SetsockoptInt(l.fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1) == nil
 	l.reader.init(l)
 	l.writer.init(l, !o.NoSegments && segmentsKnown(l.fd))
 }

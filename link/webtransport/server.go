@@ -38,6 +38,9 @@ type Options struct {
 	// tokens and not by cookies.
 	Origins   []string
 	AnyOrigin bool
+	// Socket is one that is open already, in place of an address: such as of a program whose place
+	// this one takes. It is the server's from now on.
+	Socket *net.UDPConn
 
 	// PeerQueue is how many datagrams of one peer wait at most, each way; 64 when zero,
 	// a second of a busy game.
@@ -54,6 +57,7 @@ type Server struct {
 	hub    *session.Hub
 	web    *webtransport.Server
 	quic   *quic.Transport
+	socket *net.UDPConn
 	serve  sync.WaitGroup
 	cancel context.CancelFunc
 	once   sync.Once
@@ -89,7 +93,7 @@ func Listen(address string, o Options) (*Server, error) {
 		return nil, errors.New(
 			"webtransport: a server needs a certificate, set Identity (see NewIdentity) or TLS")
 	}
-	socket, err := net.ListenPacket("udp", address)
+	socket, err := o.open(address)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf(
 			"webtransport: the port of %s is in use, stop the program that has it or choose "+
@@ -109,7 +113,7 @@ func Listen(address string, o Options) (*Server, error) {
 		most:  cmp.Or(o.Sessions, session.DefaultSessions),
 		conns: make(map[*quic.Conn]*opening),
 	}
-	s.Addr = plain.Local(socket.(*net.UDPConn))
+	s.Addr, s.socket = plain.Local(socket), socket
 	mux := http.NewServeMux()
 	if o.Handler != nil {
 		mux.Handle("/", o.Handler)
@@ -140,6 +144,21 @@ func Listen(address string, o Options) (*Server, error) {
 	s.serve.Go(func() { s.accept(ctx, listener) })
 	return s, nil
 }
+
+// open opens the socket, unless it is open.
+func (o *Options) open(address string) (*net.UDPConn, error) {
+	if o.Socket != nil {
+		return o.Socket, nil
+	}
+	c, err := net.ListenPacket("udp", address)
+	if err != nil {
+		return nil, err
+	}
+	return c.(*net.UDPConn), nil
+}
+
+// Socket is what the server listens at, for whoever hands it over to another program.
+func (s *Server) Socket() *net.UDPConn { return s.socket }
 
 const (
 	patience = 5 * time.Second // for a connection to open its session
