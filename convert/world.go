@@ -282,7 +282,7 @@ func (c *conversion) table(x *class, from *world.SavedTable) (to world.SavedTabl
 	for _, b := range from.Banks {
 		nb := world.SavedBank{Allocator: b.Allocator, Slots: make([]world.SavedSlot, len(b.Slots))}
 		for i, s := range b.Slots {
-			nb.Slots[i] = world.SavedSlot{Generation: s.Generation, Away: s.Away}
+			nb.Slots[i] = world.SavedSlot{Generation: s.Generation, Away: s.Away, Ghost: s.Ghost}
 			if s.Entity != nil {
 				nb.Slots[i].Entity = c.entity(x, s.Entity)
 			}

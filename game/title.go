@@ -34,6 +34,10 @@ type Title struct {
 	// game can be served and measured, but not played in a terminal.
 	Screen  Screen
 	Control func() Control
+	// Busy says that it is no moment for a player to go to a nearer server, if it can wait: such
+	// as in a fight, and three seconds after it. A move is not seen, but costs a few packets more,
+	// and a round trip in which both servers must be reached. By default any moment is good.
+	Busy func(w *world.World, p world.Player) bool
 	// Players is how many play along when someone plays alone: the rest are bots. Default: 1.
 	Players int
 	// Shots tell of shots, for measuring.
@@ -47,6 +51,12 @@ type Title struct {
 	// whoever runs it to choose. How far players see need not be among them where Sight has a
 	// Reach.
 	Knobs []Knob
+	// Queries are what a server of the title tells those who have not joined it, by name.
+	Queries []Query
+	// Uploads are what players may send to a server of the title in one piece, by name.
+	Uploads []Upload
+	// Match says when a match is over and how everyone did, for leaderboards.
+	Match Match
 	// Client is the import path of a program for the browser, for a title that brings its own.
 	// By default the author's own program is compiled for the browser.
 	Client string
@@ -79,9 +89,9 @@ func (t *Title) Clone() *Title {
 	return &Title{
 		Game: t.Game, About: t.About, Levels: t.Levels, Sight: t.Sight, Bot: t.Bot,
 		Screen:  t.Screen,
-		Control: t.Control, Players: t.Players, Shots: t.Shots, Tables: t.Tables,
-		NoRelay: t.NoRelay,
-		Client:  t.Client, Knobs: t.Knobs,
+		Control: t.Control, Busy: t.Busy, Players: t.Players, Shots: t.Shots, Tables: t.Tables,
+		NoRelay: t.NoRelay, Match: t.Match,
+		Client: t.Client, Knobs: t.Knobs, Queries: t.Queries, Uploads: t.Uploads,
 	}
 }
 
@@ -127,6 +137,8 @@ func (t *Title) examine() error {
 	wrong = append(wrong, t.Levels.check(t)...)
 	wrong = append(wrong, t.Screen.check(t)...)
 	wrong = append(wrong, t.checkKnobs()...)
+	wrong = append(wrong, t.checkQueries()...)
+	wrong = append(wrong, t.checkUploads()...)
 	if _, err := kept.Uses(t.Game); err != nil {
 		wrong = append(wrong, err)
 	}

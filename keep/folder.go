@@ -104,6 +104,22 @@ func Open(d Disk, g *world.Game, o Options) (*Folder, error) {
 	return f, nil
 }
 
+// Peek opens a folder to be read alone, also while another program has it: Recover and its like can
+// be called, and nothing is written.
+func Peek(d Disk, g *world.Game, o Options) (*Folder, error) {
+	kept, err := Look(d, g)
+	if err != nil {
+		return nil, err
+	}
+	if !kept {
+		return nil, fmt.Errorf("keep: %w", ErrNone)
+	}
+	return &Folder{disk: d, game: g, opt: o, journal: journal{err: errPeek}}, nil
+}
+
+// errPeek is that a folder was opened by Peek.
+var errPeek = errors.New("keep: the folder was opened to be read alone")
+
 // chapters lists all that there are, oldest first.
 func (f *Folder) chapters() ([]uint64, error) {
 	names, err := f.disk.List()
@@ -136,6 +152,9 @@ type Snapshot struct {
 // read back, the next Frame is that of the tick after it, and chapters before the last two are
 // removed. After an error, frames are added to the chapter before, if Err is nil.
 func (f *Folder) Begin(s *Snapshot) error {
+	if f.journal.err == errPeek {
+		return errPeek
+	}
 	attached, err := appendStart(nil, s.Stay, &s.Level, s.Seats)
 	if err != nil {
 		return err

@@ -22,6 +22,7 @@ const (
 	LockName     = "lock"  // held by the program that writes here
 	KeyName      = "key"   // opens and seals the tickets of players
 	groupName    = "group" // what a mirror must not forget of its group
+	usedName     = "used"  // the tokens that have let someone in
 	chapterStart = "chapter-"
 	chapterEnd   = ".trace"
 )
@@ -54,30 +55,38 @@ func checkIdentity(text []byte, g *world.Game) error {
 	if bytes.Equal(text, identity(g)) {
 		return nil
 	}
-	first, _, _ := strings.Cut(string(text), "\n")
-	version, ok := strings.CutPrefix(first, "coeval keep ")
-	switch {
-	case !ok:
-		return fmt.Errorf("%w: its file %q does not begin as one does", ErrDamaged, identityName)
-	case version != format:
-		return fmt.Errorf("%w: its files have format %q, and this program knows %s; serve with "+
-			"the program that wrote it, or a newer one", ErrNewer, version, format)
-	}
-	at := bytes.LastIndex(text, []byte("sum "))
-	if at < 0 || string(text[at:]) != fmt.Sprintf("sum %08x\n", sum(text[:at])) {
-		return fmt.Errorf("%w: the checksum in its file %q is wrong; put a copy of the folder in "+
-			"its place, or name another", ErrDamaged, identityName)
-	}
-	var name string
-	var hash uint64
-	if _, err := fmt.Sscanf(string(text[len(first)+1:at]), "game %q\ndeclarations %x\n", &name,
-		&hash); err != nil {
-		return fmt.Errorf("%w: its file %q: %w", ErrDamaged, identityName, err)
+	name, hash, err := parseIdentity(text)
+	if err != nil {
+		return err
 	}
 	if name != g.Name() {
 		return fmt.Errorf("%w: it is %q, not %q; name another folder", ErrOtherGame, name, g.Name())
 	}
 	return &otherVersion{hash}
+}
+
+// parseIdentity reads which game is kept, and what it declares.
+func parseIdentity(text []byte) (name string, hash uint64, err error) {
+	first, _, _ := strings.Cut(string(text), "\n")
+	version, ok := strings.CutPrefix(first, "coeval keep ")
+	switch {
+	case !ok:
+		return "", 0, fmt.Errorf("%w: its file %q does not begin as one does", ErrDamaged,
+			identityName)
+	case version != format:
+		return "", 0, fmt.Errorf("%w: its files have format %q, and this program knows %s; serve "+
+			"with the program that wrote it, or a newer one", ErrNewer, version, format)
+	}
+	at := bytes.LastIndex(text, []byte("sum "))
+	if at < 0 || string(text[at:]) != fmt.Sprintf("sum %08x\n", sum(text[:at])) {
+		return "", 0, fmt.Errorf("%w: the checksum in its file %q is wrong; put a copy of the "+
+			"folder in its place, or name another", ErrDamaged, identityName)
+	}
+	if _, err := fmt.Sscanf(string(text[len(first)+1:at]), "game %q\ndeclarations %x\n", &name,
+		&hash); err != nil {
+		return "", 0, fmt.Errorf("%w: its file %q: %w", ErrDamaged, identityName, err)
+	}
+	return name, hash, nil
 }
 
 // otherVersion is that a folder is of the same game, whose declarations are others.

@@ -288,3 +288,7 @@ func (c *chapter) over(err error) bool {
 	return err == io.EOF || errors.Is(err, trace.ErrCut) || errors.Is(err, trace.ErrDamaged) ||
 		c.fault != nil
 }
+
+// Replay computes one chapter, to the last frame that is whole, for whoever wants to know whether
+// this program computes what was played.
+func (f *Folder) Replay(chapter string) (*Kept, error) { return f.replay(chapter, 0, false) }

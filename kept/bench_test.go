@@ -44,14 +44,20 @@ func BenchmarkTick(b *testing.B) {
 }
 
 func crowd(b testing.TB, n int) *stall {
-	x := open(b, new(kept.Memory), kept.Options{World: 3, Every: 10})
+	x := open(b, new(kept.Memory), kept.Options{World: 3, Every: 60})
 	x.step(func(in *world.Inputs) {
 		for p := range n {
 			in.Join(world.Player(p + 1))
 		}
 	})
-	for range 60 {
+	for loaded := 0; loaded < n; {
 		x.step(nil)
+		loaded = 0
+		for _, t := range world.All[trader](x.w) {
+			if t.Loaded() {
+				loaded++
+			}
+		}
 	}
 	if err := x.desk.Work(context.Background(), x.store); err != nil {
 		b.Fatal(err)

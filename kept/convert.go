@@ -176,7 +176,7 @@ func (p *plan) compare(hash uint64, old *Schema) (out []Finding) {
 	}
 	c := p.named(old.Class)
 	switch {
-	case old.Class == sessionClass:
+	case old.Class == sessionClass || old.Class == prunedClass:
 		return nil
 	case c == nil:
 		find("", "nothing is kept of such a class any more; its rows are not read", false)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/coeval-dev/coeval/det"
@@ -33,16 +34,19 @@ func TestCrashes(t *testing.T) {
 		}
 	}
 	t.Logf("%d games, %d crashes: %d trades executed, %d asked again, %d shown as done, "+
-		"%d refused by another session, %d times another desk led", seeds, all.crashes, all.trades,
-		all.again, all.shown, all.lost, all.led)
-	if all.trades == 0 || all.again == 0 || all.shown == 0 || all.led == 0 {
+		"%d refused by another session, %d times another desk led; answers were forgotten %d "+
+		"times, and %d of %d are left", seeds, all.crashes, all.trades, all.again, all.shown,
+		all.lost, all.led, all.prunes, all.answers, all.named)
+	if all.prunes == 0 || all.answers >= all.named || all.trades == 0 || all.again == 0 ||
+		all.shown == 0 || all.led == 0 {
 		t.Errorf("nothing was tried: %+v", all)
 	}
 }
 
 type crashTally struct {
 	crashes, trades, shown, led int
-	again, lost                 uint64
+	again, lost, prunes         uint64
+	answers, named              int // that are left, and that there were
 }
 
 const crashPlayers = 3
@@ -83,6 +87,9 @@ func newCrashing(t *testing.T, seed uint64, all *crashTally) *crashing {
 	c.store.Committed = func(name kept.Name, answer []byte) {
 		if _, twice := c.done[name]; twice {
 			t.Errorf("%+v was executed twice", name)
+		}
+		if strings.Contains(string(answer), "the answer is forgotten") {
+			t.Errorf("%+v is refused for an answer that was forgotten", name)
 		}
 		if c.done[name] = false; name.Ordinal == 1<<16-1 {
 			return // an account was claimed
@@ -162,7 +169,7 @@ func (c *crashing) snapshot() *keep.Snapshot {
 func (c *crashing) add() {
 	c.worlds++
 	d, err := kept.NewDesk(market, kept.Options{World: 100 + c.worlds, Every: 3, Batch: 2,
-		Led: c.led})
+		Prune: 1 + int(c.worlds%7), Led: c.led})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -287,6 +294,7 @@ func (c *crashing) crash() {
 		}
 		s := x.desk.Stats()
 		c.all.again, c.all.lost = c.all.again+s.Again, c.all.lost+s.Lost
+		c.all.prunes += s.Prunes
 	}
 	if c.disk != nil {
 		c.disk = c.disk.Crash(c.rand.Uint64())
@@ -295,6 +303,7 @@ func (c *crashing) crash() {
 
 // check compares the store, and the world, with what was committed.
 func (c *crashing) check() {
+	c.all.answers, c.all.named = c.all.answers+c.store.Answers(), c.all.named+len(c.done)
 	fresh := open(c.t, c.store, kept.Options{World: 1 << 40})
 	fresh.join(1, 2, 3)
 	gold, wares := 0, 0

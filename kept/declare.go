@@ -124,6 +124,7 @@ func Schemas(g *world.Game) (map[uint64]string, error) {
 		session := sessionOf(c.Scope)
 		out[session.Hash()] = session.Text()
 	}
+	out[prunedSchema.Hash()] = prunedSchema.Text()
 	return out, nil
 }
 
@@ -217,6 +218,7 @@ func (*plan) met(w *world.World, _ world.Name, g *keptGuest) {
 		for id := range w.Host().Of(c.info.Number()) {
 			if m := markOf(w, c, id); m.state == wanted && m.of == "" && w.Owner(id) == p {
 				m.of, m.asked = g.Account, w.Tick()
+				w.Host().PointOut(id)
 			}
 		}
 	}

@@ -16,12 +16,15 @@ type Options struct {
 	Owner string
 	// World is the number of a world that has none yet: drawn at random, so that no other has it.
 	World uint64
-	// Every is for how many ticks what changed waits to be written, with what changes meanwhile.
-	// Default: a second. Below zero, not at all.
+	// Every is once in how many ticks an entity is written, if it changed, with all that changed
+	// meanwhile. Default: a second. Below zero, in each.
 	Every int
 	// Batch is how many rows are written at once. Default: 500, which is some milliseconds in a
 	// database, so that requests are not kept waiting.
 	Batch int
+	// Prune is once in how many ticks answers are forgotten for which nobody can ask again, if
+	// there are new ones. Default: ten seconds. Below zero, never.
+	Prune int
 	// Led says that the number of the fence is given by SetEpoch, as on mirrors, and not claimed.
 	Led bool
 }
@@ -45,6 +48,7 @@ type Desk struct {
 	ready    bool // the fence is the store's, and all that was executed before is known
 	claiming bool
 	tick     world.Tick
+	last     *world.World // that was seen at that tick
 	world    uint64
 
 	tables  []shadows
@@ -62,7 +66,9 @@ type Desk struct {
 	free    []*Job
 	told    []telling
 	greeted map[world.Player]greeting
-	known   []string // accounts by player, as the world has them
+	known   []string   // accounts by player, as the world has them
+	awaited world.Tick // where another leads: what it has to be safe for
+	prune   pruning
 	news    []News
 	stats   Stats
 }
@@ -93,6 +99,7 @@ type Stats struct {
 	Requests, Again  uint64 // that were executed, and that had been before
 	Lost             uint64 // rows that were refused, as another session has them
 	Retries          uint64 // of jobs, as the store was away
+	Prunes           uint64 // how often answers were forgotten
 	Waiting, Pending int    // rows that are not written yet, and requests
 	Oldest           world.Tick
 	Fenced           bool
@@ -113,6 +120,9 @@ func NewDesk(g *world.Game, o Options) (*Desk, error) {
 	}
 	if o.Every == 0 {
 		o.Every = g.Rate()
+	}
+	if o.Prune == 0 {
+		o.Prune = 10 * g.Rate()
 	}
 	if o.Batch <= 0 {
 		o.Batch = 500
@@ -151,10 +161,10 @@ func (d *Desk) Open(ctx context.Context, s Store) error {
 // on mirrors, the number of the decree by which this one leads.
 func (d *Desk) SetEpoch(leads bool, epoch uint64) {
 	if leads && (!d.leads || epoch != d.fence.Epoch) {
-		d.fenced, d.ready = false, false
+		d.fenced, d.ready, d.prune = false, false, pruning{}
 		for i := range d.tables { // what the one before had written is not known
 			for _, s := range d.tables[i].live {
-				d.change(s)
+				s.doubt = true
 			}
 		}
 		clear(d.asked)
@@ -166,6 +176,7 @@ func (d *Desk) SetEpoch(leads bool, epoch uint64) {
 
 // Begin says that another world follows. What was seen of the one before is still written.
 func (d *Desk) Begin() {
+	d.refreshAll()
 	for i := range d.tables {
 		t := &d.tables[i]
 		for _, s := range t.live {
@@ -173,29 +184,32 @@ func (d *Desk) Begin() {
 		}
 		t.live = t.live[:0]
 	}
+	d.last = nil
 	clear(d.asked)
 	clear(d.loading)
 	clear(d.greeted)
 	d.first = slices.DeleteFunc(d.first, func(j *Job) bool { return j.state != jobRuns })
 	d.told, d.tick, d.world, d.ready = d.told[:0], 0, 0, false
+	d.opt.World += 2 // its ticks are counted anew, so it has to have a number of its own
+	d.prune = pruning{}
 	if !d.opt.Led {
 		d.fence = Fence{}
 	}
 }
 
-// Tick looks at a world after a tick that is settled.
+// Tick looks at a world after a tick that is settled. Until the next tick the desk may look at it
+// again, in Begin and Flush.
 func (d *Desk) Tick(w *world.World) {
 	d.tick = w.Tick()
 	if !d.opt.Led {
 		d.leads = true
 	}
 	d.found(w)
-	for i := range d.tables {
-		d.scan(w, &d.tables[i])
-	}
+	d.look(w)
 	d.freeze(w)
 	if d.leads && !d.fenced {
 		d.requests(w)
+		d.notePrune(w)
 		for id, a := range d.loading {
 			if a.seen != d.tick {
 				delete(d.loading, id)
@@ -204,6 +218,31 @@ func (d *Desk) Tick(w *world.World) {
 		d.seal()
 	} else {
 		d.forget()
+		d.await(w)
+	}
+}
+
+// await finds up to which tick the world has to be safe for the one who leads to do what people
+// wait for. A request that is pending for long may have been taken over by another, who needs a
+// later tick than the first.
+func (d *Desk) await(w *world.World) {
+	d.awaited = 0
+	note := func(t world.Tick) {
+		if d.tick >= t+2*d.rate {
+			t = d.tick - d.tick%max(d.rate/4, 1)
+		}
+		d.awaited = max(d.awaited, t)
+	}
+	for id := range world.All[request](w) {
+		note(w.Origin(id).Tick)
+	}
+	for i := range d.tables {
+		t := &d.tables[i]
+		for _, id := range t.wanted {
+			if at := w.Host().Memory(id); at != nil && t.class.markOf(at).state == wanted {
+				note(t.class.markOf(at).asked)
+			}
+		}
 	}
 }
 
@@ -221,7 +260,7 @@ func (d *Desk) found(w *world.World) {
 	}
 	if number != d.world {
 		d.world = number
-		d.fence.Subject = fmt.Sprintf("game/%016x", number)
+		d.fence.Subject = subjectOf(number)
 	}
 	if d.leads && !d.ready && !d.fenced && !d.claiming {
 		d.claiming = true
@@ -231,61 +270,8 @@ func (d *Desk) found(w *world.World) {
 	}
 }
 
-// scan finds what has changed of a class, what is wanted and what is gone.
-func (d *Desk) scan(w *world.World, t *shadows) {
-	seen := 0
-	for id := range w.Host().Of(t.class.info.Number()) {
-		at := reflect.ValueOf(w.Host().Value(id)).UnsafePointer()
-		m := t.class.markOf(at)
-		switch m.state {
-		case wanted:
-			d.want(w, t, id, m)
-			continue
-		case loaded:
-		default:
-			continue
-		}
-		s := t.find(id)
-		if s != nil && s.key.Of != m.of { // it is another's now
-			d.lose(t, s)
-			t.live = slices.DeleteFunc(t.live, func(x *shadow) bool { return x == s })
-			s = nil
-		}
-		if s == nil {
-			s = t.add(id, m)
-			s.take(at)
-			d.keys[s.key] = s
-			delete(d.loading, id)
-			d.change(s)
-		} else if !s.same(at) {
-			s.take(at)
-			d.change(s)
-		}
-		if s.fence.Subject != "" {
-			s.fence.Epoch = m.epoch
-		}
-		s.seen = d.tick
-		seen++
-	}
-	if seen == len(t.live) {
-		return
-	}
-	t.live = slices.DeleteFunc(t.live, func(s *shadow) bool {
-		if s.seen == d.tick {
-			return false
-		}
-		d.lose(t, s)
-		return true
-	})
-}
-
-// change notes that what was seen of an entity is not written.
-func (d *Desk) change(s *shadow) {
-	if !s.dirty {
-		s.dirty, s.since = true, d.tick
-		d.changed.push(s)
-	}
-}
+// subjectOf is what the one process that writes for a world has a fence for.
+func subjectOf(number uint64) string { return fmt.Sprintf("game/%016x", number) }
 
 // lose notes that an entity is gone. What was seen of it last is written soon.
 func (d *Desk) lose(t *shadows, s *shadow) {
@@ -298,7 +284,7 @@ func (d *Desk) lose(t *shadows, s *shadow) {
 }
 
 // want asks for what an entity is to be.
-func (d *Desk) want(w *world.World, t *shadows, id world.ID, m *Mark) {
+func (d *Desk) want(t *shadows, id world.ID, m *Mark) {
 	if m.of == "" || !d.leads || d.fenced {
 		return
 	}
@@ -310,8 +296,10 @@ func (d *Desk) want(w *world.World, t *shadows, id world.ID, m *Mark) {
 	if !d.ready {
 		return
 	}
-	if s := d.keys[key]; s != nil && s.dirty && !s.spent && s.frozen+1 < d.tick {
-		d.write(s) // before it is read
+	if s := d.keys[key]; s != nil && !s.spent && s.frozen+1 < d.tick {
+		if d.refresh(s); s.dirty {
+			d.write(s) // before it is read
+		}
 	}
 	d.loading[id] = &asking{seen: d.tick, answer: telling{to: world.Name{By: id, Tick: m.asked}}}
 	j := d.job(jobLoad)
@@ -339,7 +327,8 @@ func (d *Desk) freeze(w *world.World) {
 	for _, r := range world.All[request](w) {
 		for _, party := range r.Parties {
 			if s := d.shadowOf(party); s != nil {
-				s.frozen = d.tick
+				d.refresh(s)
+				s.frozen, s.doubt = d.tick, true // the request changes what the store has
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/coeval-dev/coeval/world"
@@ -26,8 +27,8 @@ type Job struct {
 	drop   []bool  // rows that are not to be written any more
 	skip   []bool  // those of them that were so when it was taken
 	ids    []world.ID
-	of     []*shadow // the tick's thread alone looks at them
-	arena  []byte
+	of     []*shadow // the tick's thread alone looks at what changes of them
+	seen   seen      // of those, where rows are to be made of it
 
 	name    Name
 	to      world.Name
@@ -38,7 +39,14 @@ type Job struct {
 	short   bool // a party is missing
 	owner   string
 
-	// What came of it.
+	pruned world.Tick // up to there answers are forgotten
+	upTo   world.Tick // and are to be
+
+	ending
+}
+
+// An ending is what came of a job.
+type ending struct {
 	epoch  uint64
 	patch  []byte
 	answer []byte
@@ -56,6 +64,7 @@ const (
 	jobLoad
 	jobWrite
 	jobDo
+	jobPrune
 )
 
 type jobState uint8
@@ -66,11 +75,13 @@ const (
 	jobRuns
 )
 
-// Kind says what a job is: "claim", "load", "write" or "request".
-func (j *Job) Kind() string { return [...]string{"claim", "load", "write", "request"}[j.kind] }
+// Kind says what a job is: "claim", "load", "write", "request" or "prune".
+func (j *Job) Kind() string {
+	return [...]string{"claim", "load", "write", "request", "prune"}[j.kind]
+}
 
 // Rows is how many rows a job writes.
-func (j *Job) Rows() int { return len(j.rows) }
+func (j *Job) Rows() int { return j.count() }
 
 // Run does the job. The error is that the store cannot do it now: it is to be tried again, which is
 // harmless whatever became of it.
@@ -82,9 +93,12 @@ func (j *Job) Run(ctx context.Context, s Store) (err error) {
 	case jobLoad:
 		err = j.load(ctx, s)
 	case jobWrite:
+		j.encode()
 		err = j.write(ctx, s)
 	case jobDo:
 		err = j.do(ctx, s)
+	case jobPrune:
+		err = j.forget(ctx, s)
 	}
 	return err
 }
@@ -101,6 +115,10 @@ func (j *Job) claim(ctx context.Context, s Store) error {
 		j.game.Epoch = f.Epoch
 	}
 	err := s.Write(ctx, []Fence{j.game, j.executed()}, nil)
+	if err == nil {
+		// From now on nobody else prunes.
+		j.pruned, err = j.prunedBefore(ctx, s)
+	}
 	if !errors.Is(err, ErrFenced) {
 		return err
 	}
@@ -209,16 +227,19 @@ func readSchemas(texts map[uint64]string) map[uint64]*Schema {
 
 // write writes rows. Where one is refused the others are written all the same.
 func (j *Job) write(ctx context.Context, s Store) error {
-	fences := append(make([]Fence, 0, 1+len(j.fences)), j.game)
+	fences := []Fence{j.game}
 	for i, f := range j.fences {
 		if f.Subject != "" && !j.skip[i] {
 			fences = append(fences, f)
 		}
 	}
-	rows := make([]Row, 0, len(j.rows))
-	for i, row := range j.rows {
-		if !j.skip[i] {
-			rows = append(rows, row)
+	rows := j.rows
+	if slices.Contains(j.skip, true) {
+		rows = make([]Row, 0, len(j.rows))
+		for i, row := range j.rows {
+			if !j.skip[i] {
+				rows = append(rows, row)
+			}
 		}
 	}
 	if len(rows) == 0 {
@@ -273,6 +294,10 @@ func (j *Job) do(ctx context.Context, s Store) error {
 		}
 	}
 	answer, again, err := s.Do(ctx, j.name, fences, func(tx Tx) ([]byte, error) {
+		if j.name.Tick <= j.pruned {
+			o := outcome{question: j.question(), refused: errPruned}
+			return o.append(nil), nil
+		}
 		if j.short {
 			o := outcome{question: j.question(), refused: "one of the parties has left"}
 			return o.append(nil), nil

@@ -8,7 +8,9 @@ import (
 )
 
 // A Mark is the field of an entity by which it is known in the store: whose it is, and whether what
-// is kept of it has come. It has the tag `world:"server"`, so clients do without it.
+// is kept of it has come. It has the tag `world:"server"`, so clients do without it. A game leaves
+// it as it is: where one is overwritten that is noticed up to a second later, and what changed of
+// the entity since it was last looked at is not written.
 type Mark struct {
 	of    string
 	epoch uint64     // of the fence
@@ -113,6 +115,7 @@ func want(w *world.World, id world.ID, s Scope, of string) error {
 		return nil
 	}
 	*m = Mark{of: of, asked: w.Tick(), state: wanted}
+	w.Host().PointOut(id)
 	return nil
 }
 
@@ -122,6 +125,7 @@ func (p *plan) loaded(w *world.World, to world.Name, l *keptLoaded) {
 	if c == nil || m.state != wanted || m.asked != to.Tick {
 		return // somebody else by now, or it has come before
 	}
+	w.Host().PointOut(to.By)
 	err := c.patch(reflect.ValueOf(w.Host().Value(to.By)).UnsafePointer(), l.Patch)
 	if err != nil || l.Failed != "" {
 		m.state = failed
@@ -134,5 +138,6 @@ func (p *plan) loaded(w *world.World, to world.Name, l *keptLoaded) {
 func (p *plan) lost(w *world.World, to world.Name, l *keptLost) {
 	if c, m := p.find(w, to.By); c != nil && m.state == loaded && m.epoch == l.Epoch {
 		m.state = lost
+		w.Host().PointOut(to.By)
 	}
 }

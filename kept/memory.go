@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+
+	"github.com/coeval-dev/coeval/world"
 )
 
 // Memory is a store that lasts as long as its program: for a game alone, for tests, and for servers
@@ -112,6 +114,17 @@ func (m *Memory) Do(_ context.Context, name Name, fences []Fence, f func(Tx) ([]
 	m.answers[name] = answer
 	return answer, false, nil
 }
+
+// Prune forgets answers.
+func (m *Memory) Prune(_ context.Context, number uint64, upTo world.Tick) error {
+	maps.DeleteFunc(m.answers, func(n Name, _ []byte) bool {
+		return n.World == number && n.Tick <= upTo
+	})
+	return nil
+}
+
+// Answers is how many are kept.
+func (m *Memory) Answers() int { return len(m.answers) }
 
 // A memoryTx changes nothing until it has succeeded.
 type memoryTx struct {

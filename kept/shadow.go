@@ -19,9 +19,13 @@ type shadow struct {
 	class  *class
 
 	seen   world.Tick // when the entity was there last
-	since  world.Tick // from when on something is not written
+	looked world.Tick // when it was last compared with the entity
+	since  world.Tick // from when on something is known that is not written
+	due    world.Tick // when it is to be written
+	wrote  world.Tick // when it was last handed out to be written
 	frozen world.Tick // when a request was pending last
 	dirty  bool       // it is in a queue of what is to be written
+	doubt  bool       // the store may have something else, whether it changes or not
 	gone   bool
 	spent  bool // it is not written any more: it is another's, or was when a request was pending
 	job    *Job // that has, or had, its row
@@ -60,15 +64,7 @@ func (s *shadow) take(at unsafe.Pointer) {
 
 // append writes a row of what was seen. The spare is a struct of the class to put it into.
 func (s *shadow) append(dst []byte, spare unsafe.Pointer) []byte {
-	n := uintptr(0)
-	for _, p := range s.class.spans {
-		copy(unsafe.Slice((*byte)(unsafe.Add(spare, p.offset)), p.size), s.memory[n:n+p.size])
-		n += p.size
-	}
-	for i, offset := range s.class.texts {
-		*(*string)(unsafe.Add(spare, offset)) = s.texts[i]
-	}
-	return s.class.Schema.append(dst, spare)
+	return s.class.rowOf(dst, s.memory, s.texts, spare)
 }
 
 // shadows are those of one class, found by the entity's identifier.
@@ -77,6 +73,10 @@ type shadows struct {
 	spare unsafe.Pointer // a struct of the class
 	banks []bank
 	live  []*shadow // whose entities were there at the last tick
+
+	wanted []world.ID // entities that are to be loaded
+	census uint64     // of the world when all were seen
+	always bool       // what goes is not remembered, so all are looked at in each tick
 }
 
 // A bank has the shadows of the entities of one allocator, by index.

@@ -88,6 +88,9 @@ type Store interface {
 	// nothing of it is there; f may be called again for one that will succeed.
 	Do(ctx context.Context, name Name, fences []Fence, f func(Tx) ([]byte, error)) (
 		answer []byte, again bool, err error)
+	// Prune forgets the answers to what was asked in a world up to a tick. Whoever calls it has
+	// seen to it that none of that is executed again.
+	Prune(ctx context.Context, number uint64, upTo world.Tick) error
 }
 
 // What a Store may answer.

@@ -52,8 +52,7 @@ func (d *Desk) job(k jobKind) *Job {
 	}
 	*j = Job{kind: k, plan: d.plan, tick: d.tick, books: d.books, rows: j.rows[:0],
 		fences: j.fences[:0], drop: j.drop[:0], skip: j.skip[:0], ids: j.ids[:0],
-		of: j.of[:0], arena: j.arena[:0],
-		lost: j.lost[:0]}
+		of: j.of[:0], seen: j.seen.reset(), ending: ending{lost: j.lost[:0]}}
 	return j
 }
 
@@ -81,8 +80,14 @@ func (d *Desk) seal() {
 	for d.left.len() > 0 && d.writes < mostJobs {
 		d.batch(&d.left)
 	}
-	if o := d.changed.oldest(); o != nil && d.writes < mostJobs &&
-		(o.gone || !o.dirty || int(d.tick-o.since) >= d.opt.Every) {
+	// One batch in a tick, so that none is longer than others where the store was slow for a while;
+	// more only if that were too few to write all of it within a second.
+	most := 1 + d.changed.len()/(int(d.rate)*d.opt.Batch)
+	for n := d.changed.len(); n > 0 && d.writes < mostJobs && most > 0; n -= d.opt.Batch {
+		most--
+		if o := d.changed.oldest(); o == nil || !o.gone && o.dirty && d.tick < o.due {
+			return
+		}
 		d.batch(&d.changed)
 	}
 }
@@ -90,14 +95,14 @@ func (d *Desk) seal() {
 // batch makes a job of the first in a queue.
 func (d *Desk) batch(q *queue) {
 	j := d.job(jobWrite)
-	for n := q.len(); n > 0 && len(j.rows) < d.opt.Batch; n-- {
+	for n := q.len(); n > 0 && len(j.of) < d.opt.Batch; n-- {
 		s := q.oldest()
 		if q == &d.changed {
 			switch {
 			case s.gone || !s.dirty: // it is in the other queue, or was written
 				q.pop()
 				continue
-			case int(d.tick-s.since) < d.opt.Every:
+			case d.tick < s.due:
 				n = 1
 				continue
 			}
@@ -108,13 +113,16 @@ func (d *Desk) batch(q *queue) {
 			s.dirty = false
 			d.forgetKey(s)
 		case s.frozen == d.tick && !s.gone: // not before the request is answered
-			s.since = d.tick
+			s.due = d.tick + 1
 			q.push(s)
 		case s.dirty:
+			if s.looked != d.tick {
+				d.refresh(s)
+			}
 			d.add(j, s)
 		}
 	}
-	if len(j.rows) == 0 {
+	if len(j.of) == 0 {
 		d.recycle(j)
 		return
 	}
@@ -126,14 +134,9 @@ func (d *Desk) add(j *Job, s *shadow) {
 	if s.job != nil {
 		s.job.drop[s.row] = true // this one is newer
 	}
-	table := slices.IndexFunc(d.tables, func(t shadows) bool { return t.class == s.class })
-	start := len(j.arena)
-	j.arena = s.append(j.arena, d.tables[table].spare)
-	// Where the arena moves as it grows, what was cut out of it before stays where it was.
-	j.rows = append(j.rows, Row{s.key, s.class.hash, j.arena[start:len(j.arena):len(j.arena)]})
-	j.fences, j.drop = append(j.fences, s.fence), append(j.drop, false)
-	j.ids, j.of = append(j.ids, s.id), append(j.of, s)
-	s.dirty, s.job, s.row = false, j, len(j.rows)-1
+	j.seen.add(s)
+	j.drop, j.of = append(j.drop, false), append(j.of, s)
+	s.dirty, s.job, s.row, s.wrote = false, j, len(j.of)-1, d.tick
 	if s.gone {
 		d.forgetKey(s)
 	}
@@ -173,6 +176,7 @@ func (d *Desk) forget() {
 // Take gives the job that is to be run next, or nil. Durable is up to which tick the world is safe:
 // nothing is written that follows from a later one. Requests go first.
 func (d *Desk) Take(durable world.Tick) *Job {
+	d.beginPrune(durable)
 	ready := func(j *Job) bool {
 		if j.kind == jobClaim {
 			return j.now < d.tick // once a tick
@@ -190,18 +194,22 @@ func (d *Desk) Take(durable world.Tick) *Job {
 	default:
 		return nil
 	}
-	j.state, j.game, j.now = jobRuns, d.fence, d.tick
+	j.state, j.game, j.now, j.pruned = jobRuns, d.fence, d.tick, d.prune.done
 	j.skip = append(j.skip[:0], j.drop...)
-	d.running += len(j.rows)
+	d.running += j.count()
 	return j
 }
 
 // Wanted is up to which tick the world has to be safe for what people wait for, requests and loads,
-// or 0 if there is nothing: for whoever could see to it sooner.
+// or 0 if there is nothing: for whoever could see to it sooner. On mirrors all must, so those that
+// do not lead say it too.
 func (d *Desk) Wanted() (t world.Tick) {
+	if !d.leads {
+		return d.awaited
+	}
 	for _, list := range [][]*Job{d.first, d.jobs} {
 		for _, j := range list {
-			if j.kind != jobWrite {
+			if j.kind == jobLoad || j.kind == jobDo || j.kind == jobClaim {
 				t = max(t, j.tick)
 			}
 		}
@@ -212,7 +220,7 @@ func (d *Desk) Wanted() (t world.Tick) {
 // Done takes a job back that was run, with the error that it gave. After an error it is the next
 // one again.
 func (d *Desk) Done(j *Job, err error) {
-	d.running -= len(j.rows)
+	d.running -= j.count()
 	if err != nil {
 		d.stats.Retries++
 		j.state = jobWaits
@@ -239,13 +247,13 @@ func (d *Desk) Done(j *Job, err error) {
 		case j.behind:
 			d.stats.Retries++
 		default:
-			d.fence, d.ready = j.game, d.leads
+			d.fence, d.ready, d.prune.done = j.game, d.leads, j.pruned
 		}
 	case jobLoad:
 		d.loadDone(j)
 	case jobWrite:
 		d.stats.Writes++
-		d.stats.Rows += uint64(len(j.rows) - len(j.lost))
+		d.stats.Rows += uint64(j.count() - len(j.lost))
 		d.loseAll(j)
 	case jobDo:
 		if d.stats.Requests++; j.again {
@@ -253,6 +261,8 @@ func (d *Desk) Done(j *Job, err error) {
 		}
 		d.loseAll(j)
 		d.answer(j.to, j.answer)
+	case jobPrune:
+		d.pruneDone(j)
 	}
 	d.release(j)
 	d.recycle(j)
@@ -339,6 +349,7 @@ func (d *Desk) Work(ctx context.Context, s Store) error {
 // the jobs, until nothing is left.
 func (d *Desk) Flush() (left int) {
 	if d.leads && !d.fenced && d.ready {
+		d.refreshAll()
 		for i := range d.tables {
 			for _, s := range d.tables[i].live {
 				if s.dirty && s.frozen != d.tick && !s.spent {
@@ -354,7 +365,7 @@ func (d *Desk) Flush() (left int) {
 		return 0
 	}
 	for _, j := range d.jobs {
-		left += len(j.rows)
+		left += j.count()
 	}
 	return left + d.running
 }

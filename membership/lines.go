@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"slices"
 	"time"
 
 	"github.com/coeval-dev/coeval/member"
@@ -34,4 +35,11 @@ func (m *Membership) Absent() []member.ID {
 		return nil
 	}
 	return m.council.Absent()
+}
+
+// Near reports whether a member is a voter with a world that this mirror is in touch with. While
+// there is no quorum it stands still as well, and can come back as this one can.
+func (m *Membership) Near(id member.ID) bool {
+	return slices.Contains(m.decree().Voters, id) && !slices.Contains(m.Absent(), id) &&
+		!m.charter.isWitness(id)
 }

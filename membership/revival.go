@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -36,6 +37,10 @@ import (
 // accepted is decided, and is known to whoever asks later. The founder begins the group with its
 // own world, under a number that no member ever had; all others join it as newcomers do.
 //
+// One that did not crash, but stands still as most of the others did, leaves its group where that
+// makes those who came back enough (see Needed): from then on it votes no more, as if it had
+// crashed, and takes part with the world that it has.
+//
 // Each says all that it knows in one datagram, again and again. What one says is counted by another
 // only if it shows that it has heard that one's number of this start, so that nothing old counts.
 type Revival struct {
@@ -57,6 +62,7 @@ type Revival struct {
 	now      time.Duration
 	sayAt    time.Duration
 	enoughAt time.Duration // since when enough are here; 0 if they are not
+	neededAt time.Duration // since when they would be with this one; 0 if not
 	bid      bid
 	bidAt    time.Duration
 	waitBid  time.Duration
@@ -150,10 +156,28 @@ func (r *Revival) Live(m *Memory) {
 // Touch tells whether this mirror is in touch with most of its group.
 func (r *Revival) Touch(quorum bool) { r.quorum = quorum }
 
+// Needed reports whether this mirror, which did not crash, should leave its group and return (see
+// Returns): it stands still, as most of the others are gone, and for a while those who came back
+// would have been enough with it, and not without. near says who of its group is in touch with it,
+// and so stands still as well.
+func (r *Revival) Needed(now time.Duration, near func(member.ID) bool) bool {
+	r.now = max(r.now, now)
+	list := r.present()
+	if !r.living || r.quorum || len(list) == 1 || r.goesOn() || enough(list[1:]) ||
+		!quorums(list, func(id member.ID) bool { return was(list, id) || near(id) }) {
+		r.neededAt = 0
+		return false
+	}
+	if r.neededAt == 0 {
+		r.neededAt = r.now
+	}
+	return r.now-r.neededAt >= r.opt.Patience
+}
+
 // Returns tells that this mirror is out of the group that it was in, without having forgotten its
 // memory, and what its world is.
 func (r *Revival) Returns(world bool, tick, hash uint64) {
-	r.living, r.quorum, r.enoughAt = false, false, 0
+	r.living, r.quorum, r.enoughAt, r.neededAt = false, false, 0, 0
 	r.opt.World, r.opt.Tick, r.opt.Hash = world, tick, hash
 }
 
@@ -343,12 +367,17 @@ func maybe(list []*statement, next *Order) bool {
 // enough reports whether some mirrors know all that was decided, and nobody can decide anything
 // without them.
 func enough(list []*statement) bool {
+	return len(list) > 0 && quorums(list, func(id member.ID) bool { return was(list, id) })
+}
+
+// quorums reports whether some members are a quorum of each decree that counts among some mirrors.
+func quorums(list []*statement, has func(member.ID) bool) bool {
 	for _, o := range orders(list) {
-		if !o.quorum(func(id member.ID) bool { return was(list, id) }) {
+		if !o.quorum(has) {
 			return false
 		}
 	}
-	return len(list) > 0
+	return true
 }
 
 // was reports whether one of some mirrors was a member.
@@ -452,12 +481,7 @@ func (r *Revival) carryOn(list []*statement) {
 
 // covers reports whether some of those who are back are enough by all that all of them know.
 func (r *Revival) covers(some, list []*statement) bool {
-	for _, o := range orders(list) {
-		if !o.quorum(func(id member.ID) bool { return was(some, id) }) {
-			return false
-		}
-	}
-	return true
+	return quorums(list, func(id member.ID) bool { return was(some, id) })
 }
 
 // choose is what to propose: what may have been decided before, or this mirror.
@@ -510,10 +534,10 @@ func (r *Revival) Waits() string {
 	return strings.Join(lack, "; ")
 }
 
-// Deadline is when Tick is due next.
+// Deadline is when Tick is due next: of a mirror that is in a group, never.
 func (r *Revival) Deadline() time.Duration {
 	if r.living {
-		return r.now + time.Second
+		return math.MaxInt64
 	}
 	return max(min(r.sayAt, r.now+sayEvery/4), r.now)
 }

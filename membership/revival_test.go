@@ -21,7 +21,7 @@ type ruin struct {
 	net      *netsim.Net
 	mirrors  []*returner
 	chosen   Order // the newest decree that was decided before the crash
-	goesOn   bool  // those who did not crash can decide without the others
+	lasts    bool  // those who did not crash could decide without the others, at first
 	foundeds []Founding
 	err      error
 }
@@ -34,6 +34,8 @@ type returner struct {
 	r      *Revival
 	lives  int
 	crash  bool // it has crashed
+	stays  bool // it has not, and is in its group
+	alone  bool // and not in touch with the others there
 	gone   bool // it does not come back
 	founds bool // it goes on with the group
 	tick   uint64
@@ -46,6 +48,11 @@ func (u *ruin) fail(format string, args ...any) {
 		u.err = fmt.Errorf("seed %d, at %v: %s", u.net.Seed(), u.net.Now(),
 			fmt.Sprintf(format, args...))
 	}
+}
+
+// goesOn reports whether those who did not crash can decide without the others.
+func (u *ruin) goesOn() bool {
+	return u.chosen.quorum(func(id member.ID) bool { return u.mirrors[id-1].stays })
 }
 
 // begin starts a mirror, with what its disk has.
@@ -71,6 +78,13 @@ func (m *returner) begin() {
 		return n
 	}
 	m.r = NewRevival(o)
+	if m.stays {
+		m.r.Live(&m.disk)
+		if at := m.r.Deadline(); at < time.Hour {
+			m.fail("a mirror that is in a group is to have its turn at %v", at)
+		}
+		m.r.Touch(m.lasts && !m.alone)
+	}
 	m.net.After(0, func() { m.drive(life) })
 }
 
@@ -91,12 +105,21 @@ func (m *returner) drive(life int) {
 		}
 	}
 	m.r.Remembered(m.known)
+	if m.stays && m.r.Needed(now, m.near) {
+		m.stays = false
+		m.r.Returns(true, m.tick, 0)
+	}
 	m.r.Tick(now)
 	if !m.founds && m.r.Founds() {
 		m.found()
 	}
 	_, _ = link.SendAll(m.end, m.r.Flush(nil))
 	m.net.After(10*time.Millisecond, func() { m.drive(life) })
+}
+
+// near says who stands still like this mirror.
+func (m *returner) near(id member.ID) bool {
+	return int(id) <= len(m.mirrors) && m.mirrors[id-1].stays && !m.alone
 }
 
 // found begins the group anew.
@@ -109,7 +132,7 @@ func (m *returner) found() {
 		}
 	}
 	switch {
-	case m.goesOn:
+	case m.goesOn():
 		m.fail("%d begins anew, and those who did not crash go on", m.disk.Mark)
 	case f.Epoch <= m.chosen.Epoch:
 		m.fail("%d begins anew by decree %d, and %d was decided", m.disk.Mark, f.Epoch,
@@ -157,9 +180,11 @@ func makeRuin(n *netsim.Net) *ruin {
 	}
 	for _, m := range u.mirrors {
 		m.crash = r.Chance(0.8)
-		m.gone = m.crash && r.Chance(0.1)
+		m.gone = m.crash && r.Chance(0.2)
+		m.stays = !m.crash
+		m.alone = r.Chance(0.2)
 	}
-	u.goesOn = u.chosen.quorum(func(id member.ID) bool { return !u.mirrors[id-1].crash })
+	u.lasts = u.goesOn()
 	return u
 }
 
@@ -204,7 +229,11 @@ func (u *ruin) decree() {
 func (u *ruin) play() error {
 	r, n := u.net.Rand(), u.net
 	for _, m := range u.mirrors {
-		if m.gone || !m.crash {
+		if !m.crash {
+			m.begin()
+			continue
+		}
+		if m.gone {
 			continue
 		}
 		n.After(time.Duration(r.IntN(6000))*time.Millisecond, m.begin)
@@ -242,18 +271,30 @@ func (u *ruin) play() error {
 }
 
 // can reports whether those who are back can begin anew: if no founder has crashed and is gone, and
-// all who can have come back.
+// all who can have come back. Those who did not crash help where each of them finds that all
+// together are enough.
 func (u *ruin) can() bool {
-	if u.goesOn {
+	if u.lasts {
 		return false
 	}
-	var list []*statement
+	var back, all []*statement
+	helps := true
 	for _, m := range u.mirrors {
-		if m.crash && !m.gone {
-			list = append(list, &statement{memory: m.disk})
+		if s := (&statement{memory: m.disk}); m.crash && !m.gone {
+			back, all = append(back, s), append(all, s)
+		} else if !m.crash {
+			all = append(all, s)
 		}
 	}
-	return enough(list)
+	for _, m := range u.mirrors {
+		if !m.crash {
+			list := append([]*statement{{memory: m.disk}}, back...)
+			helps = helps && !m.alone && quorums(list, func(id member.ID) bool {
+				return was(all, id)
+			})
+		}
+	}
+	return enough(back) || len(back) > 0 && helps && enough(all)
 }
 
 // TestRevivals plays many ruins.

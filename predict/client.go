@@ -185,6 +185,7 @@ func New(g *world.Game, o Options) (*Client, error) {
 		c.a, c.b = make([]int32, n), make([]int32, n)
 	}
 	c.notices.init(g)
+	c.notices.me = o.Player
 	if c.style == None {
 		c.past.initPlain(g, len(c.a))
 		return c, nil

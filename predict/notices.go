@@ -97,6 +97,7 @@ const (
 // notices follow events from prediction to the server's word.
 type notices struct {
 	lossy    []bool        // by kind: it may be lost on its way
+	me       world.Player  // whose events are foreseen, of those that are not for all
 	everyone []bool        // by kind: it is told to everyone, whatever is in view
 	pending  []expectation // foreseen, not decided
 	fresh    []expectation // predicted just now, and perhaps only another tick for one of those
@@ -224,6 +225,9 @@ func (n *notices) again(t world.Tick) {
 
 // foresee takes an event of a predicted tick.
 func (n *notices) foresee(e world.Emitted, v bits.Syncer) {
+	if a, some := v.(world.Addressed); some && !a.For(n.me) {
+		return // the server will not tell of it
+	}
 	if i := find(n.pending, &e); i >= 0 {
 		n.pending[i].predicted = true
 		return

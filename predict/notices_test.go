@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/world"
 	"pgregory.net/rapid"
 )
@@ -310,4 +311,27 @@ func TestNoticesOfAnything(t *testing.T) {
 func (n *notices) predict(e world.Emitted) {
 	n.foresee(e, &hit{})
 	n.conclude()
+}
+
+// aside is an event for one player.
+type aside struct{ to world.Player }
+
+func (*aside) Sync(*bits.Sync) {}
+
+func (a *aside) For(p world.Player) bool { return p == a.to }
+
+// TestForeseesNothingForOthers: what is for another player is not shown before the server is silent
+// about it.
+func TestForeseesNothingForOthers(t *testing.T) {
+	var n notices
+	n.init(yard)
+	n.me = 1
+	for to := range world.Player(3) {
+		name := world.Name{Tick: 10, Ordinal: uint16(to)}
+		n.foresee(world.Emitted{Name: name, Kind: 1}, &aside{to})
+	}
+	n.conclude()
+	if len(n.list) != 1 || n.list[0].Ordinal != 1 {
+		t.Errorf("foreseen are %v", n.list)
+	}
 }

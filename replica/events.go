@@ -3,6 +3,7 @@ package replica
 import (
 	"cmp"
 	"encoding/binary"
+	"reflect"
 	"slices"
 
 	"github.com/coeval-dev/coeval/bits"
@@ -51,9 +52,10 @@ type loggedEvent struct {
 	world.Emitted
 	delivery world.Delivery
 	standing Standing
-	retracts bool   // it takes back an earlier one
-	of       uint64 // the number of that
-	count    uint64 // the publication that brought it
+	retracts bool            // it takes back an earlier one
+	of       uint64          // the number of that
+	count    uint64          // the publication that brought it
+	to       world.Addressed // who alone is told, or nil
 	at       uint64
 	bits     int
 	missing  world.Tick // of a saved one: since when the entity that it is about was not seen
@@ -105,7 +107,7 @@ func (l *eventLog) log(e world.Emitted, v bits.Syncer, standing Standing,
 		return nil, false
 	}
 	l.list = append(l.list, loggedEvent{
-		Emitted: e, delivery: l.kinds[e.Kind].delivery, standing: standing,
+		Emitted: e, delivery: l.kinds[e.Kind].delivery, standing: standing, to: addressees(v),
 		count: count, at: l.from + uint64(len(l.data)), bits: n,
 	})
 	l.data = data
@@ -117,6 +119,20 @@ func (l *eventLog) log(e world.Emitted, v bits.Syncer, standing Standing,
 	l.subject(le)
 	return le, true
 }
+
+// addressees keeps who alone is told of an event: a copy of its own, as the event's memory is used
+// again. Events are plain values.
+func addressees(v bits.Syncer) world.Addressed {
+	if _, some := v.(world.Addressed); !some {
+		return nil
+	}
+	own := reflect.New(reflect.TypeOf(v).Elem())
+	own.Elem().Set(reflect.ValueOf(v).Elem())
+	return own.Interface().(world.Addressed)
+}
+
+// isFor says whether an event is for a client, as far as the event itself says.
+func (e *loggedEvent) isFor(p world.Player) bool { return e.to == nil || e.to.For(p) }
 
 // subject finds out about the entity that an event is about what is known only now.
 func (l *eventLog) subject(e *loggedEvent) {
@@ -184,7 +200,7 @@ func (l *eventLog) keep(w *world.World) {
 		if data, n, ok := l.write(nil, e.v); ok {
 			l.serial++
 			l.save(loggedEvent{Emitted: e.e, delivery: world.Saved, standing: Confirmed, bits: n,
-				serial: l.serial}, data)
+				serial: l.serial, to: addressees(e.v)}, data)
 		}
 	}
 }
@@ -317,7 +333,7 @@ func (s *Sender) tellSaved(about world.ID) {
 
 // tellOneSaved queues a saved event, unless the client was told of it.
 func (s *Sender) tellOneSaved(e *loggedEvent, fields []byte) bool {
-	if s.events.saved[e.serial] {
+	if s.events.saved[e.serial] || !e.isFor(s.options.Player) {
 		return false
 	}
 	if s.events.saved == nil {
@@ -460,6 +476,9 @@ func (s *Sender) gather() {
 // between was in nobody's view; those hear of it who see what spawned it. Whatever left the view
 // and is still there has gone where this client does not see it, and may have done so at once.
 func (s *Sender) concerns(e *loggedEvent) bool {
+	if !e.isFor(s.options.Player) {
+		return false
+	}
 	if e.all {
 		return true
 	}

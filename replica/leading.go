@@ -166,6 +166,7 @@ func (l *eventLog) confirm(h *Happening, count uint64) {
 		if delivery == world.Saved && l.read(h) {
 			if data, n, ok := l.write(l.pending[i].fields[:0], l.kinds[h.Event.Kind].blank); ok {
 				l.pending[i].fields, l.pending[i].bits = data, n
+				l.pending[i].to = addressees(l.kinds[h.Event.Kind].blank)
 			}
 		}
 		l.certain(i)

@@ -16,7 +16,7 @@ func isRoot(fn *types.Func) bool {
 		return false
 	}
 	switch fn.Name() {
-	case "Step":
+	case "Step", "Gather":
 		return takesWorld(sig)
 	case "Sync":
 		return takesSync(sig)

@@ -181,7 +181,7 @@ func BenchmarkSpawnRemove(b *testing.B) {
 	for b.Loop() {
 		w.busy = true
 		w.Remove(Spawn(w, fighter{}))
-		w.tables[0].bury()
+		w.tables[0].bury(w)
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/coeval-dev/coeval/det"
 )
 
-// CheckOptions say how a game is tried by CheckRollback and CheckHidden. The zero value tries 600
-// ticks with two players who press everything.
+// CheckOptions say how a game is tried by CheckRollback, CheckHidden and CheckBorders. The zero
+// value tries 600 ticks with two players who press everything.
 type CheckOptions struct {
 	Settings Settings
 	// Ticks is how long to run. Default: 600.
@@ -19,6 +19,8 @@ type CheckOptions struct {
 	Seed uint64
 	// Players is how many there are, if Inputs is not set. Default: 2.
 	Players int
+	// Zones is among how many worlds CheckBorders divides it. Default: 4.
+	Zones int
 	// Inputs fills in what comes from outside for a tick. Default: RandomInputs.
 	Inputs func(t Tick, in *Inputs)
 }
@@ -32,6 +34,12 @@ func (o *CheckOptions) defaults(g *Game) error {
 	}
 	if o.Players == 0 {
 		o.Players = 2
+	}
+	if o.Zones == 0 {
+		o.Zones = 4
+	}
+	if o.Zones < 2 || o.Zones > 256 {
+		return fmt.Errorf("world: %d zones; choose 2 to 256", o.Zones)
 	}
 	if o.Ticks < 0 || o.Back < 1 || o.Players < 0 {
 		return fmt.Errorf("world: %d ticks, %d back, %d players make no sense", o.Ticks, o.Back,

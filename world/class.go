@@ -2,6 +2,7 @@ package world
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -23,6 +24,12 @@ type Stepper interface{ Step(w *World, me ID) }
 // A Deriver has fields tagged `world:"derived"`. Derive sets them from the synced fields, and from
 // nothing else; it runs after every tick and wherever an entity is read from outside.
 type Deriver interface{ Derive() }
+
+// A Gatherer is a state with memory to work with, such as an index of who stands where, in derived
+// fields. Gather makes it from the rest of the world, at the beginning of each tick and before
+// anything comes in; it changes nothing else. It runs in every world that a larger one was divided
+// into, also where the state is a ghost and does not step.
+type Gatherer interface{ Gather(w *World, me ID) }
 
 // A Copier has slices, maps or pointers. CopyFrom makes the entity an independent copy of another
 // of its type, reusing what memory it has.
@@ -63,6 +70,7 @@ type ClassInfo struct {
 	scaled  []scaled // the fields that have a resolution
 	deep    bool     // has slices, maps or pointers
 	derives bool
+	gathers bool
 	steps   bool
 	rewind  *Rewinding // nil if it cannot be
 	kind    kind
@@ -109,6 +117,7 @@ func declareClass[T any, P Synced[T]](g *Game, state bool, o ClassOptions) error
 	if err := methods(reflect.TypeFor[P](),
 		method{"Step", reflect.TypeFor[Stepper]()},
 		method{"Derive", reflect.TypeFor[Deriver]()},
+		method{"Gather", reflect.TypeFor[Gatherer]()},
 		method{"Rewind", rewinderType},
 		method{"CopyFrom", reflect.TypeFor[Copier[T]]()}); err != nil {
 		return fail(err)
@@ -125,6 +134,9 @@ func declareClass[T any, P Synced[T]](g *Game, state bool, o ClassOptions) error
 	c.scaled = scaledFields(shape.fields, c.layout.Schema())
 	_, c.steps = any(P(nil)).(Stepper)
 	_, c.derives = any(P(nil)).(Deriver)
+	if _, c.gathers = any(P(nil)).(Gatherer); c.gathers && !state {
+		return fail(errors.New("it has a method Gather, which only states have"))
+	}
 	if shape.derived != "" && !c.derives {
 		return fail(fmt.Errorf("field %s is derived, but there is no method Derive() to set it",
 			shape.derived))

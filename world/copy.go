@@ -25,6 +25,7 @@ func (w Host) CopyFrom(from *World) error {
 	}
 	w.order = append(w.order[:0], from.order...)
 	w.memory.copyFrom(&from.memory)
+	w.cluster.copyFrom(&from.cluster)
 	w.enter(None)
 	w.err = nil
 	w.SetDevelop(w.settings.Develop)
@@ -70,7 +71,9 @@ func (w Host) Size() int {
 }
 
 func (t *table) copyFrom(from *table) {
-	t.count = from.count
+	t.count, t.ghosts = from.count, from.ghosts
+	t.census++
+	t.wake.forget()
 	if len(t.banks) > len(from.banks) {
 		clear(t.banks[len(from.banks):])
 		t.banks = t.banks[:len(from.banks)]

@@ -63,6 +63,10 @@ func (g *Game) describe() string {
 			d.fields(i.layout.Schema())
 		}
 	}
+	for _, i := range g.actions {
+		d.head("action", i.name)
+		d.fields(i.layout.Schema())
+	}
 	return d.String()
 }
 

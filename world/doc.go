@@ -51,8 +51,8 @@
 //	)
 //
 // All that Step may use: Get, All, Count and StateOf to look around; Command; Spawn, Remove,
-// SetOwner and Emit; Sees and Strike; Rand and Secret; Decides; Tick and Seconds. With package det
-// for mathematics, that is the whole of it.
+// SetOwner and Emit; Act, StateID and Ghost; Sees and Strike; Rand and Secret; Decides; Tick and
+// Seconds. With package det for mathematics, that is the whole of it.
 //
 // # The rules
 //
@@ -87,6 +87,11 @@
 // is false where the world is predicted from a part: who dies, and where they appear again, waits
 // for the server's word.
 //
+// What is done to another is an action. In a world that is divided among servers the other may be a
+// ghost: here to be looked at, and owned elsewhere. Act does it where the other is; in one world it
+// is a call. A state is at home on one server; what it gathers to work with, by a method Gather, is
+// there on each. CheckBorders proves that a game can be divided, and docs/borders.md has the rest.
+//
 // Local entities are only looked at. What is declared by Local, such as sparks, exists on clients
 // alone and is no part of the world: rules spawn it and cannot see it, its own Step may look at
 // everything and change nothing else, and whoever draws finds it by All.
@@ -117,7 +122,8 @@
 //
 // Set Settings.Develop while developing: values out of range become errors that name class and
 // field, and Warnings lists motion that is too small for its resolution. CheckRollback and
-// CheckHidden belong into the tests of every game.
+// CheckHidden belong into the tests of every game, CheckBorders into those of one that is to be
+// divided.
 //
 // See docs/world.md for the costs, and docs/tutorial.md for a game built step by step.
 package world

@@ -26,7 +26,7 @@ func Spawn[T any](w *World, v T) ID {
 		return None
 	}
 	t := w.tables[c.number]
-	if t.count >= c.limit {
+	if t.count-t.ghosts >= c.limit {
 		w.fail(c.name, None,
 			fmt.Errorf("%w: there are %d already; remove some, or raise Limit in its ClassOptions",
 				ErrLimit, t.count))
@@ -39,8 +39,11 @@ func Spawn[T any](w *World, v T) ID {
 	}
 	*(*T)(t.at(pg, s)) = v
 	sl := &pg.slots[s]
-	sl.by, sl.tick, sl.ordinal = w.me, uint32(w.tick), uint16(w.spawns)
+	sl.by, sl.tick, sl.ordinal = w.named(), uint32(w.tick), uint16(w.spawns)
 	w.spawns++
+	if w.cluster.catching {
+		w.cluster.spawned = append(w.cluster.spawned, id)
+	}
 	if w.watch != nil {
 		w.watch.spawned(id)
 	}
@@ -141,6 +144,10 @@ func (w *World) Remove(id ID) {
 	}
 	if pg, s := w.find(id); pg != nil && !w.game.classes[id.Class()].state &&
 		!w.outside("Remove", w.game.classes[id.Class()].name) {
+		if pg.away>>s&1 != 0 {
+			w.trespass(w.game.classes[id.Class()], id, "it is removed")
+			return
+		}
 		pg.dying |= 1 << s
 	}
 }
@@ -170,6 +177,13 @@ func (w *World) Owner(id ID) Player {
 func (w *World) SetOwner(id ID, p Player) {
 	if pg, s := w.find(id); pg != nil && pg.slots[s].owner != p &&
 		!w.outside("SetOwner", w.game.classes[id.Class()].name) {
+		if pg.away>>s&1 != 0 {
+			w.trespass(w.game.classes[id.Class()], id, "it is given to an owner")
+			return
+		}
+		if w.settings.Divided && p != Nobody {
+			w.seat(p, nil, Sight{}) // the player may have joined elsewhere
+		}
 		pg.slots[s].owner = p
 		pg.touched |= 1 << s
 	}

@@ -39,6 +39,15 @@ func (d Delivery) String() string {
 	return [...]string{"reliable", "saved", "unreliable", "everyone", "outside"}[d]
 }
 
+// Addressed is an event that is for one player or for some alone: it has a method that says for
+// whom. Of those whom its Delivery reaches only they are told, so that nobody else can read it on
+// the wire; on a client, others do not foresee it either. Whoever watches is Nobody.
+//
+//	func (h *Hint) For(p world.Player) bool { return p == h.To }
+//
+// It must look at nothing but the event's own fields, as it is called from several goroutines.
+type Addressed interface{ For(p Player) bool }
+
 // EventOptions say how a kind of event is treated.
 type EventOptions struct {
 	// Name is what the kind is called. Default: the name of its type.
@@ -240,7 +249,7 @@ func Emit[E any](w *World, about ID, e E) {
 			return // it is asked once, by who decides
 		}
 		r := Emitted{
-			Name: Name{By: w.me, Tick: w.tick, Ordinal: uint16(w.emits)}, About: about,
+			Name: Name{By: w.named(), Tick: w.tick, Ordinal: uint16(w.emits)}, About: about,
 			Kind: uint16(k)}
 		w.emits++
 		if w.settings.Partial && len(t.saved) >= t.info.limit {
@@ -250,6 +259,11 @@ func Emit[E any](w *World, about ID, e E) {
 			w.fail(t.info.name, w.me,
 				fmt.Errorf("%w: there are %d such events already; emit fewer, or raise Limit in "+
 					"its EventOptions", ErrLimit, t.info.limit))
+			return
+		}
+		if t.info.delivery == Saved && about != None && w.settings.Divided && w.Ghost(about) {
+			w.trespass(w.game.classes[about.Class()], about,
+				"event "+t.info.name+" is saved about it")
 			return
 		}
 		last := len(t.now)

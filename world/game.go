@@ -29,13 +29,14 @@ type Game struct {
 	hooks    []string // which of the three are given
 	rewinds  Tick     // how many ticks are remembered; 0 if nothing can be rewound
 	inputs   []*InputInfo
+	actions  []*ActionInfo
 	left     []func(*World, Player) // after leave
 	attached map[any]any
 	hash     uint64
 }
 
-// A Declaration is one line of Define: made by Class, State, Local, Commands, Event, Rate, OnStart,
-// OnJoin and OnLeave.
+// A Declaration is one line of Define: made by Class, State, Local, Commands, Event, Action, Rate,
+// OnStart, OnJoin and OnLeave.
 type Declaration func(*Game) error
 
 // Define puts a game together. Classes step in the order in which they are given. Mistakes in the

@@ -16,7 +16,11 @@ func (w *World) Hash() uint64 {
 	h := newHasher(2)
 	h.word(uint64(w.tick))
 	h.pair(w.settings.Seed, w.settings.Secret)
-	h.word(uint64(w.settings.Allocator))
+	allocator := uint64(w.settings.Allocator)
+	if w.settings.Divided {
+		allocator |= 1 << 32
+	}
+	h.word(allocator)
 	for i := range w.tables {
 		h.word(w.Host().HashClass(i))
 	}
@@ -65,6 +69,9 @@ func (w Host) HashClass(class int) uint64 {
 		for s := range pg.slots {
 			if pg.live>>s&1 != 0 {
 				h.word(t.hashEntity(pg, s))
+				if pg.away>>s&1 != 0 { // a ghost
+					h.word(1)
+				}
 			} else if g := pg.slots[s].generation; g != 0 {
 				h.pair(uint64(t.id(pg, s)), pg.away>>s&1)
 			}

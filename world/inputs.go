@@ -20,6 +20,9 @@ type Inputs struct {
 	row     commandTable
 	sights  []saw  // what was shown with the commands, of the same length or empty
 	told    []told // in order
+	acts    acts   // of other worlds, in order
+	actions []actionTable
+	pen     *pen // to read them with
 	moved   commandTable
 	sync    bits.Sync
 }
@@ -38,6 +41,7 @@ func (g *Game) NewInputs() *Inputs {
 func (in *Inputs) Reset() {
 	in.joins, in.leaves, in.players = in.joins[:0], in.leaves[:0], in.players[:0]
 	in.sights = in.sights[:0]
+	in.acts.reset()
 	clear(in.told)
 	in.told = in.told[:0]
 	if in.row != nil {
@@ -55,6 +59,7 @@ func (in *Inputs) CopyFrom(from *Inputs) error {
 	in.players = append(in.players[:0], from.players...)
 	in.sights = append(in.sights[:0], from.sights...)
 	in.told = append(in.told[:0], from.told...) // what was told is never changed
+	in.acts.copyFrom(&from.acts)
 	if in.row != nil {
 		in.row.copyFrom(from.row)
 	}
@@ -220,6 +225,7 @@ func (in *Inputs) Sync(s *bits.Sync) {
 	in.joins = syncPlayers(s, in.joins)
 	in.leaves = syncPlayers(s, in.leaves)
 	in.syncTold(s)
+	in.syncActs(s)
 	if in.row == nil {
 		return
 	}
@@ -359,7 +365,7 @@ func (w *World) leave(p Player) {
 		w.game.leave(w, p)
 	default:
 		for id := range w.Entities() {
-			if w.Owner(id) == p {
+			if w.Owner(id) == p && !w.Ghost(id) {
 				w.Remove(id)
 			}
 		}
@@ -369,6 +375,11 @@ func (w *World) leave(p Player) {
 			f(w, p)
 		}
 	}
+	w.unseat(p)
+}
+
+// unseat has a player be there no more.
+func (w *World) unseat(p Player) {
 	w.present[p], w.repeated[p] = false, false
 	if len(w.sights) > 0 {
 		w.sights[p] = Sight{}

@@ -16,6 +16,7 @@ type kind interface {
 	wipe(p unsafe.Pointer, n int)
 	syncer(p unsafe.Pointer) bits.Syncer
 	step(p unsafe.Pointer, w *World, me ID)
+	gather(p unsafe.Pointer, w *World, me ID)
 	derive(p unsafe.Pointer)
 	size() uintptr
 	value(p unsafe.Pointer) any             // a pointer of the right type, for tools
@@ -44,8 +45,11 @@ func (*kindOf[T]) wipe(p unsafe.Pointer, n int)           { clear(unsafe.Slice((
 func (k *kindOf[T]) syncer(p unsafe.Pointer) bits.Syncer  { return k.syncs((*T)(p)) }
 func (*kindOf[T]) step(p unsafe.Pointer, w *World, me ID) { any((*T)(p)).(Stepper).Step(w, me) }
 func (*kindOf[T]) derive(p unsafe.Pointer)                { any((*T)(p)).(Deriver).Derive() }
-func (*kindOf[T]) size() uintptr                          { return unsafe.Sizeof(*new(T)) }
-func (*kindOf[T]) value(p unsafe.Pointer) any             { return (*T)(p) }
+func (*kindOf[T]) gather(p unsafe.Pointer, w *World, me ID) {
+	any((*T)(p)).(Gatherer).Gather(w, me)
+}
+func (*kindOf[T]) size() uintptr              { return unsafe.Sizeof(*new(T)) }
+func (*kindOf[T]) value(p unsafe.Pointer) any { return (*T)(p) }
 
 func (*kindOf[T]) assign(p unsafe.Pointer, from any) bool {
 	v, ok := from.(*T)

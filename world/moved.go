@@ -1,9 +1,11 @@
 package world
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	mathbits "math/bits"
+	"slices"
 
 	"github.com/coeval-dev/coeval/bits"
 )
@@ -116,20 +118,26 @@ type stillness struct {
 	class  int
 }
 
-// ordinals are how many things an entity has spawned and emitted in this tick, in moves: what
-// follows has other names.
+// counts are how many things an entity has spawned and emitted in this tick, and done to others
+// elsewhere: the ordinals of what comes next.
+type counts struct{ spawns, emits, acts uint32 }
+
+// ordinals are what an entity has done already, in moves and in actions of others on it, before its
+// turn comes: what follows has other names.
 type ordinals struct {
-	id            ID
-	spawns, emits int
+	id ID
+	counts
 }
 
-// turns are what moves make of a tick; they are forgotten with it.
+// turns are what moves and actions make of a tick; they are forgotten with it.
 type turns struct {
-	spawns, emits int // of the entity that is stepping
-	still         []stillness
-	moves         []*told      // to be done when it is the turn of their class
-	moved         []ordinals   // what was done
-	own           commandTable // the command of the tick, while others are executed
+	counts // of the entity that is stepping
+	// whether to look, when the next one steps, at what the last one did, and the next did before
+	careful bool
+	still   []stillness
+	moves   []*told      // to be done when it is the turn of their class
+	moved   []ordinals   // what was done, in order of ID
+	own     commandTable // the command of the tick, while others are executed
 }
 
 func (t *turns) reset() { t.still, t.moves, t.moved = t.still[:0], t.moves[:0], t.moved[:0] }
@@ -150,10 +158,7 @@ func (w *World) move(t *told) {
 
 // executeMoves steps entities of a class with the commands that came beside those of the tick.
 func (w *World) executeMoves(class int) {
-	if w.turns.own == nil {
-		w.turns.own = w.game.commands.newTable()
-		w.turns.own.resize(1)
-	}
+	w.needOwn()
 	for _, t := range w.turns.moves {
 		p := int(t.From)
 		if int(binary.LittleEndian.Uint16(t.data)) != class || !w.Present(Player(p)) {
@@ -180,13 +185,27 @@ func (w *World) isStill(id ID) bool {
 	return false
 }
 
-// resume goes on counting what an entity spawns and emits in this tick.
-func (w *World) resume(id ID) {
-	for _, o := range w.turns.moved {
-		if o.id == id {
-			w.spawns, w.emits = o.spawns, o.emits
-		}
+// done is what an entity has done in this tick already.
+func (t *turns) done(id ID) counts {
+	if i, found := t.find(id); found {
+		return t.moved[i].counts
 	}
+	return counts{}
+}
+
+func (t *turns) find(id ID) (int, bool) {
+	return slices.BinarySearchFunc(t.moved, id,
+		func(o ordinals, id ID) int { return cmp.Compare(o.id, id) })
+}
+
+// note has names of an entity go on, in this tick, from where they are.
+func (t *turns) note(id ID) {
+	i, found := t.find(id)
+	if !found {
+		t.moved = slices.Insert(t.moved, i, ordinals{id: id})
+	}
+	t.careful = true
+	t.moved[i].counts = t.counts
 }
 
 // stepOwned steps what a player owns, and quantises it as the end of a tick would.
@@ -196,7 +215,7 @@ func (t *table) stepOwned(w *World, p Player) {
 			if pg == nil {
 				continue
 			}
-			for m := pg.live &^ pg.born &^ pg.dying; m != 0; m &= m - 1 {
+			for m := pg.live &^ (pg.born | pg.dying | pg.away); m != 0; m &= m - 1 {
 				s := mathbits.TrailingZeros64(m)
 				id := t.id(pg, s)
 				if w.Owner(id) != p {
@@ -204,7 +223,7 @@ func (t *table) stepOwned(w *World, p Player) {
 				}
 				w.enter(id)
 				t.class.kind.step(t.at(pg, s), w, id)
-				w.turns.moved = append(w.turns.moved, ordinals{id, w.spawns, w.emits})
+				w.turns.note(id)
 				t.quantiseOne(w, pg, s)
 				pg.touched |= 1 << s
 			}

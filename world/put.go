@@ -99,6 +99,10 @@ func (t *table) settle(pg *page, s int, here bool, sl slot, fields unsafe.Pointe
 	}
 	if !here {
 		t.count++
+		t.census++
+	}
+	if pg.live&pg.away&bit != 0 {
+		t.ghosts--
 	}
 	pg.live |= bit
 	pg.away &^= bit
@@ -221,16 +225,12 @@ func (w Host) Drop(id ID) {
 // says that it is no more.
 func (w Host) Lend(id ID) {
 	pg, s := w.entity(id)
-	if pg == nil || w.settings.Partial {
+	if pg == nil || w.settings.Partial || pg.away>>s&1 != 0 {
 		return
 	}
 	w.tables[id.Class()].free(pg, s)
-	if id.Allocator() == w.settings.Allocator {
-		pg.away |= 1 << s
-	} else {
-		pg.slots[s] = slot{}
-		pg.away &^= 1 << s
-	}
+	pg.away |= 1 << s
+	w.release(pg, s, id)
 	for _, e := range w.events {
 		e.forget(w.World)
 	}

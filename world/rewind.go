@@ -431,17 +431,7 @@ func (a *archive) sights(w *World) {
 		if !a.reading {
 			s = w.Sight(p)
 		}
-		below(a, &s.Ago, 1<<16)
-		below(a, &s.Base, 1<<16)
-		below(a, &s.Claimed, MaxClaims+1)
-		for i := range s.Claims[:s.Claimed] {
-			uvarint(a, &s.Claims[i].Target)
-			for k := range s.Claims[i].Place {
-				v := int64(s.Claims[i].Place[k])
-				a.varint(&v)
-				s.Claims[i].Place[k] = int32(v)
-			}
-		}
+		a.sight(&s)
 		if !a.reading || a.err != nil {
 			continue
 		}
@@ -450,6 +440,21 @@ func (a *archive) sights(w *World) {
 			return
 		}
 		w.sights[p] = s
+	}
+}
+
+// sight is what a player saw last.
+func (a *archive) sight(s *Sight) {
+	below(a, &s.Ago, 1<<16)
+	below(a, &s.Base, 1<<16)
+	below(a, &s.Claimed, MaxClaims+1)
+	for i := range s.Claims[:s.Claimed] {
+		uvarint(a, &s.Claims[i].Target)
+		for k := range s.Claims[i].Place {
+			v := int64(s.Claims[i].Place[k])
+			a.varint(&v)
+			s.Claims[i].Place[k] = int32(v)
+		}
 	}
 }
 

@@ -26,6 +26,7 @@ const (
 	slotFree = iota
 	slotLive
 	slotAway
+	slotGhost
 )
 
 // Save appends the whole world to dst: what Load makes the same world of, on any machine. Numbers
@@ -132,16 +133,27 @@ func (g *Game) load(data []byte, l LoadLimits) (*World, uint64, error) {
 	return w, hash, nil
 }
 
+// How much of a world a saved one is.
+const (
+	extentWhole = iota
+	extentPartial
+	extentDivided
+)
+
 func (a *archive) settings(s *Settings) {
-	partial := 0
-	if s.Partial {
-		partial = 1
+	extent := extentWhole
+	switch {
+	case s.Partial:
+		extent = extentPartial
+	case s.Divided:
+		extent = extentDivided
 	}
-	below(a, &partial, 2)
+	below(a, &extent, extentDivided+1)
 	fixed(a, &s.Seed)
 	fixed(a, &s.Secret)
 	below(a, &s.Allocator, Predicted+1)
-	if s.Partial = partial == 1; a.reading && s.Partial {
+	s.Divided = extent == extentDivided
+	if s.Partial = extent == extentPartial; a.reading && s.Partial {
 		s.Allocator = 0 // a partial world has its own
 	}
 }
@@ -251,7 +263,7 @@ func (a *archive) slot(w *World, t *table, b *bank, i int) {
 		return
 	}
 	state, generation := slotFree, uint32(0)
-	below(a, &state, slotAway+1)
+	below(a, &state, slotGhost+1)
 	below(a, &generation, lastGeneration+1)
 	if a.err != nil || state == slotFree && generation == 0 {
 		return
@@ -261,11 +273,13 @@ func (a *archive) slot(w *World, t *table, b *bank, i int) {
 			return
 		}
 	}
-	if err := t.fill(b, i, state, generation); err != nil {
+	if err := t.fill(b, i, state, generation, w.room(t)); err != nil {
 		a.fail(err)
 		return
 	}
-	if state == slotLive {
+	if state == slotGhost && !w.settings.Divided {
+		a.fail(errors.New("a world that is not divided has a ghost"))
+	} else if state == slotLive || state == slotGhost {
 		a.readEntity(w, t, b.pages[i>>t.shift], i&t.mask)
 	}
 }
@@ -280,6 +294,8 @@ func (a *archive) writeSlot(w *World, t *table, pg *page, s int) {
 	sl := &pg.slots[s]
 	state := byte(slotFree)
 	switch {
+	case (pg.live&pg.away)>>s&1 != 0:
+		state = slotGhost
 	case pg.live>>s&1 != 0:
 		state = slotLive
 	case pg.away>>s&1 != 0:
@@ -287,7 +303,7 @@ func (a *archive) writeSlot(w *World, t *table, pg *page, s int) {
 	}
 	data[0] = state
 	n := putUvarint(data, 1, uint64(sl.generation))
-	if state != slotLive {
+	if state != slotLive && state != slotGhost {
 		a.at += n
 		return
 	}
@@ -303,14 +319,15 @@ func (a *archive) writeSlot(w *World, t *table, pg *page, s int) {
 }
 
 // fill makes a slot what a saved world says that it is, but for the entity in it.
-func (t *table) fill(b *bank, i, state int, generation uint32) error {
+func (t *table) fill(b *bank, i, state int, generation uint32, room int) error {
 	switch {
 	case generation == 0 || t.class.state && (i != 0 || generation != 1 || b.allocator != 0):
 		return fmt.Errorf("class %s has no entity with index %d and generation %d", t.class.name, i,
 			generation)
 	case state == slotFree && generation == lastGeneration:
 		return errors.New("the last generation is used up, but the slot is free")
-	case state == slotLive && t.count >= t.class.limit:
+	case state == slotLive && t.count-t.ghosts >= room,
+		state == slotGhost && t.ghosts >= 4*t.class.limit: // SetGhost knows no limit
 		return fmt.Errorf("class %s has more entities than its limit of %d", t.class.name,
 			t.class.limit)
 	}
@@ -320,6 +337,11 @@ func (t *table) fill(b *bank, i, state int, generation uint32) error {
 	switch state {
 	case slotAway:
 		pg.away |= 1 << s
+	case slotGhost:
+		pg.live |= 1 << s
+		pg.away |= 1 << s
+		t.count++
+		t.ghosts++
 	case slotLive:
 		pg.live |= 1 << s
 		t.count++

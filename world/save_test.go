@@ -274,7 +274,8 @@ func sparse(t *testing.T, banks int) []byte {
 	}
 	for _, table := range w.tables {
 		for a := 1; a <= banks && !table.class.state; a++ {
-			if err := table.fill(table.needBank(uint16(a)), 0, slotFree, 5); err != nil {
+			b := table.needBank(uint16(a))
+			if err := table.fill(b, 0, slotFree, 5, MaxEntities); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -37,6 +37,7 @@ type SavedBank struct {
 type SavedSlot struct {
 	Generation uint32
 	Away       bool         // it was lent
+	Ghost      bool         // the entity belongs to another server
 	Entity     *SavedEntity // nil if there is none
 }
 
@@ -193,17 +194,20 @@ func (t *SavedTable) pass(a *archive, c *DeclaredClass) {
 func (x *SavedSlot) pass(a *archive, c *DeclaredClass) {
 	state := slotFree
 	switch {
+	case x.Entity != nil && x.Ghost:
+		state = slotGhost
 	case x.Entity != nil:
 		state = slotLive
 	case x.Away:
 		state = slotAway
 	}
-	below(a, &state, slotAway+1)
+	below(a, &state, slotGhost+1)
 	below(a, &x.Generation, lastGeneration+1)
 	if a.err != nil {
 		return
 	}
-	if x.Away = state == slotAway; state != slotLive {
+	x.Away, x.Ghost = state == slotAway, state == slotGhost
+	if state != slotLive && state != slotGhost {
 		return
 	}
 	if a.reading {

@@ -20,8 +20,19 @@ func (w Host) Step(in *Inputs) error {
 	w.tick++
 	w.busy = true
 	w.begin()
+	for _, t := range w.tables {
+		if t.class.gathers {
+			id := makeID(t.class.number, 0, 0, 1)
+			w.enter(id)
+			t.class.kind.gather(t.banks[0].pages[0].memory, w.World, id)
+		}
+	}
+	if len(w.cluster.late) > 0 {
+		w.catchUp()
+	}
 	w.enter(None)
 	w.admit(in)
+	w.takeActs(in)
 	for _, t := range w.tables {
 		if t.class.steps && t.count > 0 {
 			if len(w.turns.moves) > 0 {
@@ -39,6 +50,8 @@ func (w *World) begin() {
 	w.silence()
 	w.claims, w.doubted = w.claims[:0], 0
 	w.turns.reset()
+	w.careful = w.cluster.border != nil
+	w.cluster.begin()
 	for _, t := range w.tables {
 		t.begin()
 	}
@@ -48,7 +61,7 @@ func (w *World) begin() {
 func (w *World) finish() {
 	gone := false
 	for _, t := range w.tables {
-		gone = t.bury() || gone
+		gone = t.bury(w) || gone
 	}
 	if gone && !w.settings.Partial { // in a partial world, what is not here may be elsewhere
 		for _, e := range w.events {
@@ -64,6 +77,7 @@ func (w *World) finish() {
 
 // begin sees that the past is at hand, to find changes with.
 func (t *table) begin() {
+	t.wake.forget()
 	if t.class.deep {
 		return
 	}
@@ -87,7 +101,7 @@ func (t *table) step(w *World) {
 			if pg == nil {
 				continue
 			}
-			for m := pg.live &^ pg.born; m != 0; m &= m - 1 {
+			for m := pg.live &^ (pg.born | pg.away); m != 0; m &= m - 1 {
 				s := mathbits.TrailingZeros64(m)
 				id := t.id(pg, s)
 				if len(w.turns.still) > 0 && w.isStill(id) {
@@ -101,7 +115,7 @@ func (t *table) step(w *World) {
 }
 
 // bury frees the slots of what was removed.
-func (t *table) bury() (gone bool) {
+func (t *table) bury(w *World) (gone bool) {
 	for _, b := range t.banks {
 		for _, pg := range b.pages {
 			if pg == nil || pg.dying == 0 {
@@ -109,11 +123,22 @@ func (t *table) bury() (gone bool) {
 			}
 			gone = true
 			for m := pg.dying; m != 0; m &= m - 1 {
-				t.free(pg, mathbits.TrailingZeros64(m))
+				t.buryOne(w, pg, mathbits.TrailingZeros64(m))
 			}
 		}
 	}
 	return gone
+}
+
+// buryOne frees the slot of one that was removed.
+func (t *table) buryOne(w *World, pg *page, s int) {
+	t.depart(pg, s)
+	id := t.id(pg, s)
+	t.free(pg, s)
+	if w.settings.Divided && id.Allocator() != w.settings.Allocator {
+		w.release(pg, s, id)
+		w.cluster.removed = append(w.cluster.removed, id)
+	}
 }
 
 // quantise makes the image of every entity that changed, and replaces its fields by what the image
@@ -124,6 +149,9 @@ func (t *table) quantise(w *World) {
 			if pg == nil {
 				continue
 			}
+			if pg.live&pg.away != 0 {
+				t.guard(w, pg)
+			}
 			all := pg.born | pg.touched
 			pg.changed, pg.born, pg.touched = all, 0, 0
 			if pg.stale { // as those of deep classes always are
@@ -132,7 +160,7 @@ func (t *table) quantise(w *World) {
 			if pg.live == 0 || all == 0 && same(pg.memory, pg.past, t.size*uintptr(pg.top)) {
 				continue // mostly, and the whole page at once
 			}
-			for m := pg.live; m != 0; m &= m - 1 {
+			for m := pg.live &^ pg.away; m != 0; m &= m - 1 {
 				s := mathbits.TrailingZeros64(m)
 				if all>>s&1 == 0 && same(t.at(pg, s), t.pastOf(pg, s), t.size) {
 					continue

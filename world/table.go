@@ -13,14 +13,18 @@ const pageSlots = 64
 // stays good while others come; and in order of identifier, so that going through the pages is
 // going through them in order.
 type table struct {
-	class *ClassInfo
-	banks []*bank        // in order of allocator; mostly there is one
-	count int            // of live entities
-	shift uint           // which bits of an index say the page
-	mask  int            // and which the slot
-	end   int            // no index is as high as this
-	size  uintptr        // of an entity
-	spare unsafe.Pointer // one entity, to be read into
+	class  *ClassInfo
+	banks  []*bank        // in order of allocator; mostly there is one
+	count  int            // of live entities
+	ghosts int            // of those, the ones that belong to other servers
+	shift  uint           // which bits of an index say the page
+	mask   int            // and which the slot
+	end    int            // no index is as high as this
+	size   uintptr        // of an entity
+	spare  unsafe.Pointer // one entity, to be read into
+
+	census uint64 // see Host.Census
+	wake   wake   // of those who went
 }
 
 // A bank holds the entities whose identifiers came from one allocator.
@@ -37,7 +41,7 @@ type page struct {
 	born  uint64 // it came in this tick
 	dying uint64 // it goes at the end of this tick
 	// there is none, but the slot is not free: it is on another server, or the last generation is
-	// used up
+	// used up; if it is live as well, it is a ghost
 	away    uint64
 	touched uint64 // it changed in a way that memory does not show
 	changed uint64 // its image is not that of the tick before
@@ -200,6 +204,7 @@ func (t *table) take(allocator uint16) (ID, *page, int) {
 		pg.slots[s].generation++
 		pg.use(s)
 		t.count++
+		t.census++
 		return t.id(pg, s), pg, s
 	}
 	return None, nil, 0
@@ -211,6 +216,9 @@ func (pg *page) use(slot int) { pg.top = max(pg.top, uint8(slot)+1) }
 // free empties a slot.
 func (t *table) free(pg *page, slot int) {
 	bit := uint64(1) << slot
+	if pg.away&bit != 0 {
+		t.ghosts--
+	}
 	pg.live &^= bit
 	pg.born &^= bit
 	pg.dying &^= bit
@@ -227,6 +235,7 @@ func (t *table) free(pg *page, slot int) {
 	clear(t.image(pg, slot))
 	pg.bank.low = min(pg.bank.low, int(pg.number))
 	t.count--
+	t.census++
 }
 
 func emptySlot(generation uint32) slot { return slot{generation: generation} }

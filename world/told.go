@@ -389,9 +389,10 @@ func (in *Inputs) Telling(of Told) []byte {
 	return in.told[i].data
 }
 
-// Empty says that nothing comes in: nobody joins, leaves or commands, and nothing is told.
+// Empty says that nothing comes in: nobody joins, leaves or commands, nothing is told, and nothing
+// is done by what is elsewhere.
 func (in *Inputs) Empty() bool {
-	return len(in.joins)+len(in.leaves)+len(in.players)+len(in.told) == 0
+	return len(in.joins)+len(in.leaves)+len(in.players)+len(in.told)+len(in.acts.list) == 0
 }
 
 // syncTold takes what is told, in a game that declares any. Moves alone are left out: they are for

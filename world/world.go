@@ -47,7 +47,8 @@ type World struct {
 
 	sync    bits.Sync
 	scratch []int32
-	err     error // the first of this tick
+	cluster cluster // for actions, and where the world is one of several
+	err     error   // the first of this tick
 	watch   *watch
 	lint    *lint
 }
@@ -68,6 +69,9 @@ type Settings struct {
 	// Partial makes a world that holds what a client is shown, and no more: it starts empty, does
 	// not run the game's hooks, and spawns only predicted entities. What is in it comes by Put.
 	Partial bool
+	// Divided makes a world that is one of several into which a larger one is divided: what is not
+	// here may be in another. Host.Divide makes such worlds.
+	Divided bool
 	// Develop looks for mistakes while the game runs: values outside of their range, and a Sync
 	// method that reads otherwise than it writes, become errors of Step; motion that is too small
 	// for its field's resolution is listed by Warnings. It costs time and memory, and changes no
@@ -108,6 +112,9 @@ func (g *Game) empty(s Settings) (*World, error) {
 	if err := g.Err(); err != nil {
 		return nil, err
 	}
+	if s.Partial && s.Divided {
+		return nil, errors.New("world: a partial world cannot be divided")
+	}
 	if s.Partial {
 		s.Secret = 0
 		s.Allocator = Predicted
@@ -129,6 +136,7 @@ func (g *Game) empty(s Settings) (*World, error) {
 		w.commands = g.commands.newTable()
 	}
 	w.scratch = make([]int32, longest)
+	w.cluster.actions = g.newActions()
 	w.Host().SetDevelop(s.Develop)
 	w.settings.States = nil
 	return w, nil
@@ -192,7 +200,8 @@ func (w *World) Decides() bool {
 func (w *World) Rand() *det.Rand {
 	if !w.drawn {
 		w.drawn = true
-		w.rand = det.At(w.settings.Seed, uint64(w.me), uint64(w.tick))
+		who, when := w.stream()
+		w.rand = det.At(w.settings.Seed, who, when)
 	}
 	return &w.rand
 }
@@ -206,7 +215,8 @@ func (w *World) Rand() *det.Rand {
 func (w *World) Secret() *det.Rand {
 	if !w.guarded {
 		w.guarded = true
-		w.secret = det.Keyed(w.settings.Secret, uint64(w.me), uint64(w.tick))
+		who, when := w.stream()
+		w.secret = det.Keyed(w.settings.Secret, who, when)
 		if w.watch != nil {
 			w.watch.drewSecret(w.me)
 		}
@@ -216,11 +226,18 @@ func (w *World) Secret() *det.Rand {
 
 // enter makes an entity the one that is stepping.
 func (w *World) enter(id ID) {
-	w.me, w.spawns, w.emits = id, 0, 0
-	w.drawn, w.guarded = false, false
-	if len(w.turns.moved) > 0 {
-		w.resume(id)
+	if w.careful {
+		w.enterCarefully(id)
+		return
 	}
+	w.me, w.counts, w.drawn, w.guarded = id, counts{}, false, false
+}
+
+// enterCarefully looks first at what the one before it did, and goes on with the names of this one.
+func (w *World) enterCarefully(id ID) {
+	w.inspect()
+	w.me, w.drawn, w.guarded = id, false, false
+	w.counts = w.done(id)
 }
 
 // ErrLimit says that a class or a kind of event has as many as its limit allows.

@@ -76,14 +76,15 @@ func join(ctx context.Context, at string, key token.Key, client uint64, name str
 
 // watched is a bot that says what it begins and ends with, and then ends the match.
 func watched(bot game.Bot, apples, match int, stop func()) game.Bot {
-	begun := false
+	begun, ended := false, false
 	return func(w *world.World, me world.Player, t world.Tick, in *world.Inputs) error {
 		if _, mine := world.Owned[Trader](w, me); mine != nil && mine.Ready {
 			if !begun {
 				fmt.Printf("match %d: bob comes with %d apples and %d gold\n", match, mine.Apples,
 					mine.Gold)
 			}
-			if begun = true; mine.Apples == apples {
+			if begun = true; mine.Apples == apples && !ended {
+				ended = true
 				fmt.Printf("match %d: bob has %d apples and %d gold\n", match, mine.Apples,
 					mine.Gold)
 				stop()

@@ -30,10 +30,10 @@ func (t *Trader) Kept(k *kept.Fields) {
 	k.Keep(&t.Gold, &t.Apples)
 }
 
-// Step asks for a trade if the player wants one. It is pending until it is durable.
+// Step asks for a trade if the player wants more apples. It is pending until it is durable.
 func (t *Trader) Step(w *world.World, me world.ID) {
 	t.Ready = t.Ready || t.Loaded()
-	if !world.Command[Order](w, me).Buy {
+	if t.Apples >= world.Command[Order](w, me).Apples {
 		return
 	}
 	for seller, other := range world.All[Trader](w) {
@@ -44,13 +44,12 @@ func (t *Trader) Step(w *world.World, me world.ID) {
 	}
 }
 
-// Order is what a player intends.
-type Order struct {
-	Buy bool `world:"edge"`
-}
+// Order is what a player intends: to have so many apples. An order to buy one more would be
+// carried out twice when a player, who sees the world a moment late, gave it again.
+type Order struct{ Apples int }
 
 // Sync names the fields.
-func (o *Order) Sync(s *bits.Sync) { s.Bool(&o.Buy) }
+func (o *Order) Sync(s *bits.Sync) { s.Int(&o.Apples, 0, 1000) }
 
 // Sale is a request: an apple changes hands.
 type Sale struct{ Price int }
@@ -92,12 +91,13 @@ var rules = world.Define("market", world.Class[Trader](), world.Commands[Order](
 		_ = kept.Load(w, id) // it is a trader, and has an owner
 	}))
 
-// buyer is a bot that buys until it has so many apples.
+// buyer is a bot that buys until it has so many apples, once what it has kept has come.
 func buyer(apples int) game.Bot {
-	return func(w *world.World, me world.Player, t world.Tick, in *world.Inputs) error {
-		id, mine := world.Owned[Trader](w, me)
-		return world.Give(in, me, Order{Buy: mine != nil && mine.Ready && mine.Apples < apples &&
-			t%6 == 0 && !kept.Pending(w, id)})
+	return func(w *world.World, me world.Player, _ world.Tick, in *world.Inputs) error {
+		if _, mine := world.Owned[Trader](w, me); mine == nil || !mine.Ready {
+			return world.Give(in, me, Order{})
+		}
+		return world.Give(in, me, Order{Apples: apples})
 	}
 }
 

@@ -28,6 +28,11 @@ var Game = world.Define("arena",
 	world.Event[Said](world.EventOptions{Delivery: world.Everyone}),
 	world.Event[RoundBegan](world.EventOptions{Delivery: world.Everyone}),
 	world.Event[RoundOver](world.EventOptions{Delivery: world.Everyone}),
+	world.Action(strike),
+	world.Action(note),
+	world.Action(score),
+	world.Action(give),
+	world.Action(begin),
 	world.OnStart(start),
 	world.OnJoin(join),
 	world.OnLeave(leave),
@@ -131,7 +136,7 @@ func join(w *world.World, p world.Player) {
 // leave takes away what was the player's, and what that player fired.
 func leave(w *world.World, p world.Player) {
 	for id := range w.Entities() {
-		if w.Owner(id) == p {
+		if w.Owner(id) == p && !w.Ghost(id) {
 			w.Remove(id)
 		}
 	}

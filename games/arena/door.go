@@ -36,6 +36,10 @@ func (d *Door) Sync(s *bits.Sync) {
 // Step opens for whoever is near, and shuts behind them.
 func (d *Door) Step(w *world.World, me world.ID) {
 	m := world.StateOf[Match](w)
+	if m.stale(w, me) {
+		w.Remove(me)
+		return
+	}
 	if m.level == nil || d.Number >= len(m.level.Doors) {
 		return
 	}

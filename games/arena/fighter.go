@@ -77,7 +77,7 @@ func (f *Fighter) Step(w *world.World, me world.ID) {
 	f.Aim = cmd.Aim
 	f.hasten(cmd, w.Seconds())
 	f.Pos, f.Vel = m.work.scene.walk(f.Pos, f.Vel, f.Vel.Mul(w.Seconds()))
-	f.jostle(m.work, me)
+	f.jostle(w, m.work, me)
 	if f.Vel.LenSq() < still*still {
 		f.Vel = det.Vec2{}
 	}
@@ -101,8 +101,9 @@ func (f *Fighter) hasten(cmd Command, dt float64) {
 	f.Vel = f.Vel.Add(wish.Sub(f.Vel).ClampLen(most * dt)).ClampLen(flung)
 }
 
-// jostle keeps fighters apart: each gives way by half, and what drove them together is shared.
-func (f *Fighter) jostle(k *work, me world.ID) {
+// jostle keeps fighters apart: each gives way by half, and what drove them together is shared. One
+// on another server gives way there, when its own turn comes.
+func (f *Fighter) jostle(w *world.World, k *work, me world.ID) {
 	for _, i := range k.near(f.Pos, 2*Radius) {
 		o := k.fighters[i]
 		if o == f || o.Health == 0 {
@@ -119,12 +120,14 @@ func (f *Fighter) jostle(k *work, me world.ID) {
 		} else if me < k.ids[i] {
 			away.X = -1
 		}
-		if in := f.Vel.Sub(o.Vel).Dot(away); in < 0 {
-			f.Vel, o.Vel = f.Vel.MulAdd(away, -in/2), o.Vel.MulAdd(away, in/2)
-		}
+		in := min(f.Vel.Sub(o.Vel).Dot(away), 0)
 		gap := float64((2*Radius - n) * 0.5)
+		f.Vel = f.Vel.MulAdd(away, -in/2)
 		f.Pos, f.Vel = k.scene.walk(f.Pos, f.Vel, away.Mul(gap))
-		o.Pos, o.Vel = k.scene.walk(o.Pos, o.Vel, away.Mul(-gap))
+		if !w.Ghost(k.ids[i]) {
+			o.Vel = o.Vel.MulAdd(away, in/2)
+			o.Pos, o.Vel = k.scene.walk(o.Pos, o.Vel, away.Mul(-gap))
+		}
 	}
 }
 

@@ -62,48 +62,9 @@ func meets(from, dir det.Vec2, limit float64, middle det.Vec2, radius float64) (
 	return t, t < limit
 }
 
-// hurt does damage, and throws the victim. A client that predicts leaves deaths to the server.
-func (m *Match) hurt(w *world.World, id world.ID, f *Fighter, amount int, by world.Player, team int,
-	weapon Weapon, thrown det.Vec2) {
-	if f.Health == 0 || m.Over != 0 {
-		return
-	}
-	f.Vel = f.Vel.Add(thrown).ClampLen(flung)
-	victim := w.Owner(id)
-	if m.Teams && !m.FriendlyFire && team == f.Team && by != victim || amount <= 0 {
-		return
-	}
-	amount = min(amount, 255)
-	world.Emit(w, id, Damaged{Amount: amount, Weapon: weapon, By: by, From: thrown.Neg().Angle()})
-	f.Health = max(0, f.Health-amount)
-	if f.Health > 0 {
-		return
-	}
-	if !w.Decides() {
-		f.Health = 1
-		return
-	}
-	f.Back, f.Vel = now(w)+comeBack, det.Vec2{}
-	world.Emit(w, world.None, Killed{Victim: victim, By: by, Weapon: weapon})
-	m.book(w, victim, by, team, f.Team)
-}
-
-// book writes a kill on the score board.
-func (m *Match) book(w *world.World, victim, by world.Player, team, victimTeam int) {
-	gain := 1
-	if victim == by || m.Teams && team == victimTeam {
-		gain = -1
-	}
-	for id, s := range world.All[Sheet](w) {
-		p := w.Owner(id)
-		if p == victim {
-			s.Deaths = min(s.Deaths+1, maxKills)
-		}
-		if p == by {
-			s.Kills = min(max(s.Kills+gain, -maxKills), maxKills)
-		}
-	}
-	if m.Teams && team > 0 {
-		m.Score[team-1] = min(max(m.Score[team-1]+gain, -maxKills), 4*maxKills)
-	}
+// hurt is for those who hit someone.
+func hurt(w *world.World, id world.ID, amount int, by world.Player, team int, weapon Weapon,
+	thrown det.Vec2) {
+	world.Act(w, id, blow{Amount: min(max(amount, 0), 255), Weapon: weapon, By: by, Team: team,
+		Thrown: thrown})
 }

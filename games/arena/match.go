@@ -87,13 +87,17 @@ func (m *Match) Left(w *world.World) int {
 
 func now(w *world.World) uint32 { return uint32(w.Tick()) }
 
-// Step looks around once for all that step after it, and ends rounds.
-func (m *Match) Step(w *world.World, me world.ID) {
+// Gather looks around once for all that step.
+func (m *Match) Gather(w *world.World, me world.ID) {
 	if m.work == nil {
 		m.work = new(work)
 	}
 	m.Derive()
 	m.work.gather(w, m)
+}
+
+// Step ends rounds.
+func (m *Match) Step(w *world.World, me world.ID) {
 	if !w.Decides() || m.level == nil {
 		return
 	}
@@ -159,16 +163,16 @@ func (m *Match) next(w *world.World) {
 	}
 	m.Turn = turn
 	for id := range w.Entities() {
-		if id.Class() != classFighter && id.Class() != classSheet {
+		if id.Class() != classFighter && id.Class() != classSheet && !w.Ghost(id) {
 			w.Remove(id)
 		}
 	}
 	m.begin(w)
-	for _, s := range world.All[Sheet](w) {
-		s.Kills, s.Deaths = 0, 0
+	for id := range world.All[Sheet](w) {
+		world.Act(w, id, restart{})
 	}
-	for id, f := range world.All[Fighter](w) {
-		f.appear(w, m, id)
+	for id := range world.All[Fighter](w) {
+		world.Act(w, id, restart{})
 	}
 	m.work.gather(w, m) // on the new map
 }

@@ -64,11 +64,12 @@ func (p *Pickup) There(w *world.World) bool { return now(w) >= p.Back }
 
 // Step is taken by whoever is near and has use for it, the nearest first.
 func (p *Pickup) Step(w *world.World, me world.ID) {
-	if !p.There(w) {
+	m := world.StateOf[Match](w)
+	if m.stale(w, me) {
+		w.Remove(me)
 		return
 	}
-	m := world.StateOf[Match](w)
-	if m.level == nil || m.Over != 0 {
+	if !p.There(w) || m.level == nil || m.Over != 0 {
 		return
 	}
 	taker, least := -1, float64(reach*reach)
@@ -82,7 +83,7 @@ func (p *Pickup) Step(w *world.World, me world.ID) {
 	if taker < 0 {
 		return
 	}
-	m.work.fighters[taker].take(p.Kind)
+	world.Act(w, m.work.ids[taker], gift{p.Kind})
 	p.Back = now(w) + gifts[p.Kind].again
 	world.Emit(w, me, PickedUp{Kind: p.Kind, By: w.Owner(m.work.ids[taker])})
 }

@@ -31,7 +31,7 @@ func (s *Shot) Step(w *world.World, me world.ID) {
 	if m.level == nil {
 		return
 	}
-	if m.Over != 0 {
+	if m.Over != 0 || m.stale(w, me) {
 		w.Remove(me)
 		return
 	}
@@ -88,8 +88,7 @@ func (s *Shot) end(w *world.World, m *Match, me world.ID, dir det.Vec2, wall Hit
 	}
 	switch {
 	case hit >= 0:
-		m.hurt(w, m.work.ids[hit], m.work.fighters[hit], arm.Damage, by, s.Team, s.Weapon,
-			dir.Mul(arm.Push))
+		hurt(w, m.work.ids[hit], arm.Damage, by, s.Team, s.Weapon, dir.Mul(arm.Push))
 	case wall.Normal != det.Vec2{}:
 		world.Emit(w, me, Spark{At: s.Pos, Out: wall.Normal.Angle()})
 	}
@@ -101,8 +100,7 @@ func (m *Match) burst(w *world.World, at det.Vec2, by world.Player, team, direct
 	dir det.Vec2) {
 	arm := &Arms[Launcher]
 	if direct >= 0 {
-		m.hurt(w, m.work.ids[direct], m.work.fighters[direct], arm.Damage, by, team, Launcher,
-			dir.Mul(arm.Push))
+		hurt(w, m.work.ids[direct], arm.Damage, by, team, Launcher, dir.Mul(arm.Push))
 	}
 	for _, i := range m.work.near(at, Splash) {
 		f, id := m.work.fighters[i], m.work.ids[i]
@@ -119,7 +117,7 @@ func (m *Match) burst(w *world.World, at det.Vec2, by world.Player, team, direct
 		if w.Owner(id) == by {
 			damage *= 0.5
 		}
-		m.hurt(w, id, f, int(det.Int32(damage)), by, team, Launcher,
+		hurt(w, id, int(det.Int32(damage)), by, team, Launcher,
 			away.Mul(float64(arm.Push*(0.25+float64(0.75*part)))))
 	}
 }

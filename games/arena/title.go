@@ -17,6 +17,7 @@ var Title = &game.Title{
 	Game: Game,
 	About: "a shooter seen from above; arrows walk and aim, space fires; the level is a map: " +
 		strings.Join(levelNames(), ", "),
+	Uploads: []game.Upload{{Name: "replay", Most: 8 << 20}},
 	Levels: game.Levels{
 		Names: levelNames(), Settings: LevelSettings, Read: mapName, Endless: endless,
 		Most: MaxText,

@@ -104,8 +104,7 @@ func (m *Match) beam(w *world.World, me world.ID, f *Fighter, dir det.Vec2) {
 	world.Emit(w, me, Beam{From: f.Pos, To: f.Pos.MulAdd(dir, t)})
 	if i >= 0 {
 		w.Strike(shot, m.work.ids[i])
-		m.hurt(w, m.work.ids[i], m.work.fighters[i], arm.Damage, by, f.Team, Rail,
-			dir.Mul(arm.Push))
+		hurt(w, m.work.ids[i], arm.Damage, by, f.Team, Rail, dir.Mul(arm.Push))
 	} else if wall.Normal != (det.Vec2{}) {
 		world.Emit(w, me, Spark{At: f.Pos.MulAdd(dir, t), Out: wall.Normal.Angle()})
 	}

@@ -40,6 +40,9 @@ var Game = world.Define("crowd",
 	world.Event[Struck](world.EventOptions{Delivery: world.Unreliable, Life: 30}),
 	world.Event[Taken](world.EventOptions{Delivery: world.Unreliable, Weak: true, Life: 30}),
 	world.Event[Record](world.EventOptions{Delivery: world.Saved, Limit: 1000}),
+	world.Action(wound),
+	world.Action(give),
+	world.Action(count),
 	world.OnStart(func(w *world.World) {
 		p := world.StateOf[Plaza](w)
 		if p.Side == 0 {
@@ -171,11 +174,25 @@ func (b *Bolt) Step(w *world.World, me world.ID) {
 		return
 	}
 	if id, a := p.meets(b.Pos, Girth); a != nil && a.Health > 0 {
-		a.Health = max(a.Health-harm, 0)
-		p.hits++
-		world.Emit(w, id, Struck{Health: a.Health})
+		world.Act(w, id, hit{})
 		w.Remove(me)
 	}
+}
+
+// A hit is a bolt's, on an avatar that may be on another server.
+type hit struct{}
+
+// Sync names the fields.
+func (*hit) Sync(*bits.Sync) {}
+
+func wound(w *world.World, id, _ world.ID, _ *hit) {
+	a := world.Get[Avatar](w, id)
+	if a == nil || a.Health == 0 {
+		return
+	}
+	a.Health = max(a.Health-harm, 0)
+	world.Act(w, world.StateID[Plaza](w), tally{Hits: 1})
+	world.Emit(w, id, Struck{Health: a.Health})
 }
 
 // Hints have clients told of each only once.
@@ -217,17 +234,28 @@ func (g *Gem) Step(w *world.World, me world.ID) {
 	if a == nil {
 		return
 	}
-	a.Gems = min(a.Gems+g.Worth, 9999)
-	p.taken++
-	world.Emit(w, id, Taken{Worth: g.Worth})
-	if best := a.Gems / 10; best > p.Best {
-		p.Best = best
-		world.Emit(w, world.None, Record{By: w.Owner(id), Tens: best})
-	}
+	world.Act(w, id, gift{Worth: g.Worth})
 	if w.Decides() { // who knew where the next one lies would be there first
 		world.Spawn(w, newGem(w.Secret(), p.Side))
 	}
 	w.Remove(me)
+}
+
+// A gift is what a gem gives to who found it.
+type gift struct{ Worth int }
+
+// Sync names the fields.
+func (g *gift) Sync(s *bits.Sync) { s.Int(&g.Worth, 1, 5) }
+
+func give(w *world.World, id, _ world.ID, g *gift) {
+	a := world.Get[Avatar](w, id)
+	if a == nil {
+		return
+	}
+	a.Gems = min(a.Gems+g.Worth, 9999)
+	world.Emit(w, id, Taken{Worth: g.Worth})
+	world.Act(w, world.StateID[Plaza](w),
+		tally{Taken: 1, By: w.Owner(id), Tens: a.Gems / 10})
 }
 
 // What is only seen and heard is unreliable: in a crowd there is always more of it, and what it

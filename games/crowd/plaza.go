@@ -39,16 +39,46 @@ func (p *Plaza) CopyFrom(from *Plaza) {
 	p.cells = cells
 }
 
-// Step comes before all others, and sorts everyone into cells.
-func (p *Plaza) Step(w *world.World, me world.ID) {
+// Gather sorts everyone into cells, for all that step.
+func (p *Plaza) Gather(w *world.World, me world.ID) {
 	if p.cells == nil {
 		p.cells = new(cells)
 	}
 	p.cells.fill(w)
+}
+
+// Step brings the counts up to date.
+func (p *Plaza) Step(w *world.World, me world.ID) {
 	if w.Tick()%world.Tick(w.Game().Rate()) == 0 {
 		p.Hits = min(p.Hits+p.hits, 1<<30)
 		p.Found = min(p.Found+p.taken, 1<<30)
 		p.hits, p.taken = 0, 0
+	}
+}
+
+// A tally is what players did, to be counted.
+type tally struct {
+	Hits, Taken int
+	By          world.Player // who has so many tens of gems
+	Tens        int
+}
+
+// Sync names the fields.
+func (t *tally) Sync(s *bits.Sync) {
+	s.Int(&t.Hits, 0, 1)
+	s.Int(&t.Taken, 0, 1)
+	bits.Integer(s, &t.By, 0, 1<<16-1)
+	s.Int(&t.Tens, 0, 999)
+}
+
+// count is a tally's: the square may be at home on another server than who did it.
+func count(w *world.World, _, _ world.ID, t *tally) {
+	p := world.StateOf[Plaza](w)
+	p.hits += t.Hits
+	p.taken += t.Taken
+	if t.Tens > p.Best {
+		p.Best = t.Tens
+		world.Emit(w, world.None, Record{By: t.By, Tens: t.Tens})
 	}
 }
 

@@ -23,6 +23,8 @@ var Game = world.Define("pong",
 	world.Commands[Move](),
 	world.Event[Bounce](world.EventOptions{Delivery: world.Unreliable}),
 	world.Event[Goal](world.EventOptions{Delivery: world.Everyone}),
+	world.Action(take),
+	world.Action(count),
 	world.OnStart(func(w *world.World) {
 		world.Spawn(w, Paddle{X: Inset, Y: Height / 2})
 		world.Spawn(w, Paddle{X: Width - Inset, Y: Height / 2})
@@ -36,9 +38,27 @@ var Game = world.Define("pong",
 func hand(w *world.World, from, to world.Player) {
 	for id := range world.All[Paddle](w) {
 		if w.Owner(id) == from {
-			w.SetOwner(id, to)
+			world.Act(w, id, grip{from, to})
 			return
 		}
+	}
+}
+
+// A grip is a paddle's change of hands. The paddle may be on another server, where somebody else
+// was quicker.
+type grip struct{ From, To world.Player }
+
+// Sync names the fields.
+func (g *grip) Sync(s *bits.Sync) {
+	bits.Integer(s, &g.From, 0, 1<<16-1)
+	bits.Integer(s, &g.To, 0, 1<<16-1)
+}
+
+func take(w *world.World, id, _ world.ID, g *grip) {
+	if w.Owner(id) == g.From {
+		w.SetOwner(id, g.To)
+	} else {
+		hand(w, g.From, g.To)
 	}
 }
 
@@ -119,7 +139,7 @@ func (b *Ball) Step(w *world.World, me world.ID) {
 		}
 	}
 	if b.Pos.X < 0 || b.Pos.X > Width {
-		world.StateOf[Score](w).count(w, b.Pos.X < 0)
+		world.Act(w, world.StateID[Score](w), point{Right: b.Pos.X < 0})
 		*b = newBall()
 	}
 }
@@ -133,16 +153,23 @@ func (s *Score) Sync(b *bits.Sync) {
 	b.Int(&s.Right, 0, Win)
 }
 
-func (s *Score) count(w *world.World, right bool) {
+// A point is for the right side, or else the left.
+type point struct{ Right bool }
+
+// Sync names the fields.
+func (p *point) Sync(s *bits.Sync) { s.Bool(&p.Right) }
+
+func count(w *world.World, _, _ world.ID, p *point) {
+	s := world.StateOf[Score](w)
 	if s.Left == Win || s.Right == Win {
 		*s = Score{} // a new match
 	}
-	if right {
+	if p.Right {
 		s.Right++
 	} else {
 		s.Left++
 	}
-	world.Emit(w, world.None, Goal{Right: right, Won: max(s.Left, s.Right) == Win})
+	world.Emit(w, world.None, Goal{Right: p.Right, Won: max(s.Left, s.Right) == Win})
 }
 
 // Bounce is a click of the ball.

@@ -16,6 +16,7 @@ var Title = &game.Title{
 		Hint:   "up and down, or W and S",
 		Scores: scores,
 	},
+	Match:   game.Match{Over: game.OverAt(func(g *Goal) bool { return g.Won }, scores)},
 	Control: game.Controls(func(in *game.Input) Move { return Keys(in.Up, in.Down) }),
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/kept"
+	"github.com/coeval-dev/coeval/world"
 )
 
 // Faults are what is wrong with a store. The zero value is a good one.
@@ -115,6 +116,18 @@ func (s *Store) Load(ctx context.Context, keys []kept.Key) (rows []kept.Row, err
 // Write writes rows.
 func (s *Store) Write(ctx context.Context, fences []kept.Fence, rows []kept.Row) error {
 	return s.do(ctx, "write", func(Faults) error { return s.memory.Write(ctx, fences, rows) })
+}
+
+// Prune forgets answers.
+func (s *Store) Prune(ctx context.Context, number uint64, upTo world.Tick) error {
+	return s.do(ctx, "prune", func(Faults) error { return s.memory.Prune(ctx, number, upTo) })
+}
+
+// Answers is how many are kept.
+func (s *Store) Answers() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.memory.Answers()
 }
 
 // Do does a request once.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/coeval-dev/coeval/kept"
 	"github.com/coeval-dev/coeval/service/store/database"
+	"github.com/coeval-dev/coeval/service/store/sqldb"
 )
 
 // Backup writes all that is there at one moment into a new file, while others write: a database of
@@ -35,9 +36,9 @@ func (s *Store) Backup(ctx context.Context, name string) (out database.Copied, e
 	defer os.RemoveAll(dir) // what is left of a backup that failed
 	made := filepath.Join(dir, "new")
 	want := ""
-	if s.turn != nil {
-		_, err = s.read.ExecContext(ctx, `VACUUM INTO ?1`, made)
-		err = explain(s.d, err)
+	if s.db.SQLite() {
+		_, err = s.db.Read.ExecContext(ctx, `VACUUM INTO ?1`, made)
+		err = s.db.Explain(err)
 	} else {
 		want, err = s.copyInto(ctx, made)
 	}
@@ -80,13 +81,13 @@ func (s *Store) copyInto(ctx context.Context, name string) (sum string, err erro
 		return "", err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
-	from, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: s.snapshot()})
+	from, err := s.db.Snapshot(ctx)
 	if err != nil {
-		return "", explain(s.d, err)
+		return "", s.db.Explain(err)
 	}
 	defer from.Rollback() // it only reads
-	err = to.within(ctx, false, func(tx *sql.Tx) error {
-		c := &copier{ctx: ctx, to: tx, bind: to.d.bind, sum: sha256.New()}
+	err = to.db.Within(ctx, false, func(tx *sql.Tx) error {
+		c := &copier{ctx: ctx, to: tx, bind: to.db.Bind, sum: sha256.New()}
 		if err := c.all(from); err != nil {
 			return err
 		}
@@ -94,9 +95,9 @@ func (s *Store) copyInto(ctx context.Context, name string) (sum string, err erro
 		return nil
 	})
 	if err == nil { // one file, with nothing beside it
-		_, err = to.edit.ExecContext(ctx, `PRAGMA journal_mode = DELETE`)
+		_, err = to.db.Edit.ExecContext(ctx, `PRAGMA journal_mode = DELETE`)
 	}
-	return sum, explain(s.d, err)
+	return sum, s.db.Explain(err)
 }
 
 // verify loads all of a backup.
@@ -106,21 +107,21 @@ func verify(ctx context.Context, name string) (out database.Copied, err error) {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	d, err := s.describe(ctx, s.read)
+	d, err := s.db.Describe(ctx, kind, s.db.Read)
 	if err != nil {
-		return out, explain(s.d, err)
+		return out, s.db.Explain(err)
 	}
-	out.Game, out.Version = d.game, d.version
-	problems, err := column(ctx, s.read, `PRAGMA integrity_check`)
+	out.Game, out.Version = d.Of, d.Version
+	problems, err := sqldb.Column(ctx, s.db.Read, `PRAGMA integrity_check`)
 	if err != nil {
-		return out, explain(s.d, err)
+		return out, s.db.Explain(err)
 	}
 	if len(problems) != 1 || problems[0] != "ok" {
 		return out, fmt.Errorf("the file is damaged: %s", strings.Join(problems, "; "))
 	}
 	c := &copier{ctx: ctx, sum: sha256.New()}
-	if err := c.all(s.read); err != nil {
-		return out, explain(s.d, err)
+	if err := c.all(s.db.Read); err != nil {
+		return out, s.db.Explain(err)
 	}
 	c.report(&out)
 	info, err := os.Stat(name)
@@ -133,20 +134,19 @@ func verify(ctx context.Context, name string) (out database.Copied, err error) {
 
 // openFile opens a store to read it, of this version or an older one.
 func openFile(ctx context.Context, name string) (*Store, error) {
-	f := &file{name: name, readOnly: true}
-	read, _, err := f.open(ctx, false)
+	db, err := sqldb.OpenFile(ctx, name)
 	if err != nil {
-		return nil, explain(f, err)
+		return nil, errors.Unwrap(err) // whoever calls names the file
 	}
-	s := &Store{d: f, url: name, read: read, turn: new(turn)}
-	d, err := s.describe(ctx, read)
+	s := in(db)
+	d, err := db.Describe(ctx, kind, db.Read)
 	if err == nil {
-		err = d.check(Options{Migrate: true}, migrations[len(migrations)-1].version)
+		err = d.Check(kind, sqldb.Options{Migrate: true})
 	}
 	if err != nil {
-		return nil, errors.Join(explain(f, err), s.Close())
+		return nil, errors.Join(db.Explain(err), s.Close())
 	}
-	s.game = d.game
+	s.game = d.Of
 	return s, nil
 }
 
@@ -161,29 +161,19 @@ func Restore(ctx context.Context, name, url string) (out database.Copied, err er
 		return out, fmt.Errorf("%s: %w", name, err)
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	d, shown, err := parse(url)
+	to, err := connect(ctx, url, true)
 	if err != nil {
 		return out, err
 	}
-	to := &Store{d: d, url: shown}
 	defer func() { err = errors.Join(err, to.Close()) }()
-	if to.read, to.edit, err = d.open(ctx, true); err != nil {
-		return out, fmt.Errorf("%s: %w", shown, explain(d, err))
-	}
-	if to.read != to.edit {
-		to.turn = new(turn)
-	}
-	if err := to.fill(ctx, from, &out); err != nil {
-		return out, fmt.Errorf("%s: %w", shown, explain(d, err))
-	}
-	return out, nil
+	return out, to.db.Named(to.fill(ctx, from, &out))
 }
 
 // upToDate opens a backup as this version has it, by a copy if it is older.
 func upToDate(
 	ctx context.Context, name string, is database.Copied,
 ) (from *Store, done func() error, err error) {
-	if is.Version == migrations[len(migrations)-1].version {
+	if is.Version == kind.Latest() {
 		from, err = openFile(ctx, name)
 		if err != nil {
 			return nil, nil, err
@@ -222,11 +212,11 @@ func copyFile(to, from string) error {
 
 // fill makes all tables and copies all that another holds, in one transaction.
 func (s *Store) fill(ctx context.Context, from *Store, out *database.Copied) error {
-	return s.within(ctx, false, func(tx *sql.Tx) error {
-		if err := s.d.exclude(ctx, tx); err != nil {
+	return s.db.Within(ctx, false, func(tx *sql.Tx) error {
+		if err := s.db.Exclude(ctx, tx); err != nil {
 			return err
 		}
-		tables, err := s.d.tables(ctx, tx)
+		tables, err := s.db.Tables(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -234,13 +224,13 @@ func (s *Store) fill(ctx context.Context, from *Store, out *database.Copied) err
 			return fmt.Errorf("%w: it is not empty (there is %s): restore into a new file, or a new "+
 				"database", kept.ErrOther, tables[0])
 		}
-		for _, m := range migrations {
-			if err := s.apply(ctx, tx, m, from.game); err != nil {
+		for _, m := range kind.Migrations {
+			if err := s.db.Apply(ctx, tx, kind, m, from.game); err != nil {
 				return err
 			}
 		}
-		c := &copier{ctx: ctx, to: tx, bind: s.d.bind, sum: sha256.New()}
-		if err := c.all(from.read); err != nil {
+		c := &copier{ctx: ctx, to: tx, bind: s.db.Bind, sum: sha256.New()}
+		if err := c.all(from.db.Read); err != nil {
 			return err
 		}
 		there := &copier{ctx: ctx, sum: sha256.New()}
@@ -285,7 +275,7 @@ func (c *copier) report(out *database.Copied) {
 	out.Rows, out.Answers, out.Sum = c.n[2], c.n[3], hex.EncodeToString(c.sum.Sum(nil))
 }
 
-func (c *copier) all(from querier) error {
+func (c *copier) all(from sqldb.Querier) error {
 	for i := range copied {
 		n, err := c.table(from, i)
 		if err != nil {
@@ -296,7 +286,7 @@ func (c *copier) all(from querier) error {
 	return nil
 }
 
-func (c *copier) table(from querier, i int) (n int64, err error) {
+func (c *copier) table(from sqldb.Querier, i int) (n int64, err error) {
 	t := &copied[i]
 	columns := strings.Join(t.columns, ", ")
 	var put *sql.Stmt

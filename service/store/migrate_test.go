@@ -78,16 +78,3 @@ func TestMigrateAtOnce(t *testing.T) {
 		}
 	})
 }
-
-func FuzzURL(f *testing.F) {
-	for _, u := range []string{"sqlite:a.db", "a.db", "postgres://u:p@h/d?password=x",
-		"postgres://[",
-		":memory:", "sqlite://", "x://"} {
-		f.Add(u)
-	}
-	f.Fuzz(func(t *testing.T, url string) {
-		if _, err := store.Parse(url); err != nil && strings.HasPrefix(err.Error(), "a dialect") {
-			t.Error(err)
-		}
-	})
-}

@@ -9,13 +9,14 @@ import (
 	"fmt"
 
 	"github.com/coeval-dev/coeval/kept"
+	"github.com/coeval-dev/coeval/world"
 )
 
 // Do does a request once for ever. Requests go before writes that wait.
 func (s *Store) Do(
 	ctx context.Context, name kept.Name, fences []kept.Fence, f func(kept.Tx) ([]byte, error),
 ) (answer []byte, again bool, err error) {
-	err = s.within(ctx, true, func(tx *sql.Tx) error {
+	err = s.db.Within(ctx, true, func(tx *sql.Tx) error {
 		answer, again, err = s.do(ctx, tx, name, fences, f)
 		return err
 	})
@@ -30,7 +31,7 @@ func (s *Store) do(
 	f func(kept.Tx) ([]byte, error),
 ) (answer []byte, again bool, err error) {
 	key := []any{int64(n.World), int64(n.Tick), int64(n.By), int64(n.Ordinal)}
-	err = tx.QueryRowContext(ctx, s.d.bind(`SELECT answer FROM coeval_answers
+	err = tx.QueryRowContext(ctx, s.db.Bind(`SELECT answer FROM coeval_answers
 		WHERE world = ?1 AND tick = ?2 AND asker = ?3 AND ordinal = ?4`), key...).Scan(&answer)
 	if err == nil {
 		return present(answer), true, nil
@@ -49,9 +50,35 @@ func (s *Store) do(
 		return nil, false, err
 	}
 	answer = present(answer)
-	_, err = tx.ExecContext(ctx, s.d.bind(`INSERT INTO coeval_answers
+	_, err = tx.ExecContext(ctx, s.db.Bind(`INSERT INTO coeval_answers
 		(world, tick, asker, ordinal, answer) VALUES (?1, ?2, ?3, ?4, ?5)`), append(key, answer)...)
 	return answer, false, err
+}
+
+// pruned is how many answers are forgotten in one transaction, so that requests can pass.
+const pruned = 250
+
+// Prune forgets the answers to what was asked in a world up to a tick.
+func (s *Store) Prune(ctx context.Context, number uint64, upTo world.Tick) error {
+	for more := true; more; {
+		err := s.db.Within(ctx, false, func(tx *sql.Tx) error {
+			done, err := tx.ExecContext(ctx, s.db.Bind(`DELETE FROM coeval_answers
+				WHERE (world, tick, asker, ordinal) IN (
+					SELECT world, tick, asker, ordinal FROM coeval_answers
+					WHERE world = ?1 AND tick <= ?2 LIMIT ?3)`),
+				int64(number), int64(upTo), pruned)
+			if err != nil {
+				return err
+			}
+			n, err := done.RowsAffected()
+			more = n == pruned
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // A transaction is what a request does.
@@ -68,7 +95,7 @@ func (t *transaction) Get(k kept.Key) (kept.Row, bool, error) {
 	if err := CheckKey(k); err != nil {
 		return kept.Row{}, false, err
 	}
-	schema, data, err := t.store.d.get(t.ctx, t.tx, k)
+	schema, data, err := t.store.rows.get(t.ctx, t.tx, k)
 	if err != nil {
 		t.failed = err
 		return kept.Row{}, false, err

@@ -31,21 +31,21 @@ const shownFences = 100
 
 // Status counts what there is, all at one moment.
 func (s *Store) Status(ctx context.Context) (out database.Status, err error) {
-	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: s.snapshot()})
+	tx, err := s.db.Snapshot(ctx)
 	if err != nil {
-		return out, explain(s.d, err)
+		return out, s.db.Explain(err)
 	}
 	defer tx.Rollback() // it only reads
-	out = database.Status{URL: s.url, Kind: s.d.kind(), Game: s.game,
+	out = database.Status{URL: s.db.URL, Kind: s.db.Kind(), Game: s.game,
 		Classes: []database.Class{}, Fences: []database.Fence{}}
-	if out.Server, out.Durable, err = s.d.server(ctx, tx); err != nil {
-		return out, explain(s.d, err)
+	if out.Server, out.Durable, err = s.db.Server(ctx, tx); err != nil {
+		return out, s.db.Explain(err)
 	}
-	d, err := s.describe(ctx, tx)
+	d, err := s.db.Describe(ctx, kind, tx)
 	if err != nil {
-		return out, explain(s.d, err)
+		return out, s.db.Explain(err)
 	}
-	out.Version = d.version
+	out.Version = d.Version
 	err = tx.QueryRowContext(ctx, `SELECT count(*) FROM coeval_answers`).Scan(&out.Answers)
 	if err == nil {
 		err = classes(ctx, tx, &out)
@@ -53,7 +53,7 @@ func (s *Store) Status(ctx context.Context) (out database.Status, err error) {
 	if err == nil {
 		err = s.listFences(ctx, tx, &out)
 	}
-	return out, explain(s.d, err)
+	return out, s.db.Explain(err)
 }
 
 // classes counts rows by class and schema.
@@ -84,7 +84,7 @@ func classes(ctx context.Context, tx *sql.Tx, out *database.Status) error {
 }
 
 func (s *Store) listFences(ctx context.Context, tx *sql.Tx, out *database.Status) error {
-	rows, err := tx.QueryContext(ctx, s.d.bind(`SELECT subject, epoch, owner FROM coeval_fences
+	rows, err := tx.QueryContext(ctx, s.db.Bind(`SELECT subject, epoch, owner FROM coeval_fences
 		ORDER BY subject LIMIT ?1`), shownFences)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/coeval-dev/coeval/kept"
 	"github.com/coeval-dev/coeval/service/store/database"
+	"github.com/coeval-dev/coeval/service/store/sqldb"
 )
 
 // Options say what a database is opened for.
@@ -20,48 +22,28 @@ type Options = database.Options
 
 // A Store is a database that keeps rows. Its methods may be called by any goroutine.
 type Store struct {
-	d    dialect
-	url  string // without a password
+	db   *sqldb.DB
+	rows rows
 	game string
-	read *sql.DB
-	edit *sql.DB // of SQLite one connection, as it has one writer; of PostgreSQL the same as read
-	turn *turn   // who writes next, where there is one writer
 }
 
 var _ database.Database = (*Store)(nil)
 
-// A dialect is what differs between the databases.
-type dialect interface {
-	kind() string
-	// bind writes the parameters ?1, ?2 as the database has them.
-	bind(query string) string
-	// types are what the names in migrations stand for.
-	types() map[string]string
-	// open connects, without changing anything. Nothing is made unless create says so.
-	open(ctx context.Context, create bool) (read, edit *sql.DB, err error)
-	// exclude lets nobody else migrate until the transaction ends.
-	exclude(ctx context.Context, tx *sql.Tx) error
-	// tables lists the tables that there are.
-	tables(ctx context.Context, q querier) ([]string, error)
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// kind is what the database of a store is.
+var kind = &sqldb.Kind{Table: "coeval_store", Format: "coeval store", Of: "game",
+	Migrations: sqldb.ReadMigrations(migrationFiles, "migrations")}
+
+// rows are what differs between the databases in how rows are read and written.
+type rows interface {
 	// upsert writes rows that have data, in the order of their keys.
 	upsert(ctx context.Context, tx *sql.Tx, rows []kept.Row) error
 	// fences finds the epochs and owners of subjects, and lets nobody change them meanwhile.
 	fences(ctx context.Context, tx *sql.Tx, subjects []string) (map[string]claim, error)
 	// get finds a row, and lets nobody change it meanwhile, even if there is none.
 	get(ctx context.Context, tx *sql.Tx, k kept.Key) (schema int64, data []byte, err error)
-	// explain says what an error means.
-	explain(err error) error
-	// again says that a transaction failed only because others ran beside it.
-	again(err error) bool
-	// server is the version of the database program, and whether a commit is durable.
-	server(ctx context.Context, q querier) (version string, durable bool, err error)
-}
-
-// A querier is a database, a connection or a transaction.
-type querier interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 // A claim is who has a subject.
@@ -75,93 +57,46 @@ type claim struct {
 // kept.ErrOther is that the database holds something else; kept.ErrAway is that it cannot be
 // reached just now.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
-	d, shown, err := parse(url)
+	if o.Game != "" {
+		if err := checkText("the name of a game", o.Game); err != nil {
+			return nil, err
+		}
+	}
+	s, err := connect(ctx, url, o.Game != "")
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{d: d, url: shown}
-	if err := s.open(ctx, o); err != nil {
+	d, err := s.db.Migrate(ctx, kind, sqldb.Options{Of: o.Game, Migrate: o.Migrate})
+	if err != nil {
 		_ = s.Close()
-		return nil, fmt.Errorf("%s: %w", shown, err)
+		return nil, s.db.Named(err)
 	}
+	s.game = d.Of
 	return s, nil
 }
 
-func (s *Store) open(ctx context.Context, o Options) (err error) {
-	if s.read, s.edit, err = s.d.open(ctx, o.Game != ""); err != nil {
-		return explain(s.d, err)
+// connect opens a database, whatever is in it.
+func connect(ctx context.Context, url string, create bool) (*Store, error) {
+	db, err := sqldb.Open(ctx, url, create)
+	if err != nil {
+		return nil, err
 	}
-	if s.read != s.edit {
-		s.turn = new(turn)
+	return in(db), nil
+}
+
+// in is the store in a database.
+func in(db *sqldb.DB) *Store {
+	if db.SQLite() {
+		return &Store{db: db, rows: inFile{}}
 	}
-	if err := s.migrate(ctx, o, migrations); err != nil {
-		return explain(s.d, err)
-	}
-	return nil
+	return &Store{db: db, rows: inPostgres{}}
 }
 
 // Close closes the connections.
-func (s *Store) Close() error {
-	var err error
-	if s.edit != nil {
-		err = s.edit.Close()
-	}
-	if s.read != nil && s.read != s.edit {
-		err = errors.Join(err, s.read.Close())
-	}
-	return err
-}
+func (s *Store) Close() error { return s.db.Close() }
 
 // Game is the name of the game whose data it holds.
 func (s *Store) Game() string { return s.game }
-
-// tries is how often a transaction is tried that only others have stopped.
-const tries = 50
-
-// within runs f in a transaction. Urgent ones go before the others that wait.
-func (s *Store) within(ctx context.Context, urgent bool, f func(tx *sql.Tx) error) error {
-	if s.turn != nil {
-		if err := s.turn.take(ctx, urgent); err != nil {
-			return err
-		}
-		defer s.turn.leave()
-	}
-	var err error
-	for range tries {
-		if err = s.attempt(ctx, f); err == nil || !s.d.again(err) || ctx.Err() != nil {
-			break
-		}
-	}
-	if err != nil {
-		return explain(s.d, err)
-	}
-	return nil
-}
-
-func (s *Store) attempt(ctx context.Context, f func(tx *sql.Tx) error) error {
-	tx, err := s.edit.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback() // nothing after a commit
-	if err := f(tx); err != nil {
-		return err
-	}
-	return tx.Commit()
-}
-
-// An explained error says already what it means.
-type explained struct{ error }
-
-func (e explained) Unwrap() error { return e.error }
-
-// explain says once what an error of a database means.
-func explain(d dialect, err error) error {
-	if err == nil || errors.As(err, &explained{}) {
-		return err
-	}
-	return explained{d.explain(err)}
-}
 
 // Claim raises the epoch of a subject.
 func (s *Store) Claim(ctx context.Context, subject, owner string) (kept.Fence, error) {
@@ -170,8 +105,8 @@ func (s *Store) Claim(ctx context.Context, subject, owner string) (kept.Fence, e
 		owner)); err != nil {
 		return f, err
 	}
-	err := s.within(ctx, true, func(tx *sql.Tx) error {
-		row := tx.QueryRowContext(ctx, s.d.bind(`INSERT INTO coeval_fences (subject, epoch, owner)
+	err := s.db.Within(ctx, true, func(tx *sql.Tx) error {
+		row := tx.QueryRowContext(ctx, s.db.Bind(`INSERT INTO coeval_fences (subject, epoch, owner)
 			VALUES (?1, 1, ?2) ON CONFLICT (subject)
 			DO UPDATE SET epoch = coeval_fences.epoch + 1, owner = excluded.owner
 			RETURNING epoch`), subject, owner)
@@ -190,14 +125,14 @@ func (s *Store) Schema(ctx context.Context, hash uint64, text string) error {
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 		return fmt.Errorf("the text of schema %016x is not text", hash)
 	}
-	return s.within(ctx, true, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, s.d.bind(`INSERT INTO coeval_schemas (hash, text)
+	return s.db.Within(ctx, true, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, s.db.Bind(`INSERT INTO coeval_schemas (hash, text)
 			VALUES (?1, ?2) ON CONFLICT DO NOTHING`), int64(hash), text)
 		if err != nil {
 			return err
 		}
 		var there string
-		if err := tx.QueryRowContext(ctx, s.d.bind(
+		if err := tx.QueryRowContext(ctx, s.db.Bind(
 			`SELECT text FROM coeval_schemas WHERE hash = ?1`),
 			int64(hash)).Scan(&there); err != nil {
 			return err
@@ -213,9 +148,9 @@ func (s *Store) Schema(ctx context.Context, hash uint64, text string) error {
 
 // Schemas are the texts that Schema has said, by their numbers.
 func (s *Store) Schemas(ctx context.Context) (map[uint64]string, error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT hash, text FROM coeval_schemas`)
+	rows, err := s.db.Read.QueryContext(ctx, `SELECT hash, text FROM coeval_schemas`)
 	if err != nil {
-		return nil, explain(s.d, err)
+		return nil, s.db.Explain(err)
 	}
 	defer rows.Close()
 	out := map[uint64]string{}
@@ -223,11 +158,11 @@ func (s *Store) Schemas(ctx context.Context) (map[uint64]string, error) {
 		var hash int64
 		var text string
 		if err := rows.Scan(&hash, &text); err != nil {
-			return nil, explain(s.d, err)
+			return nil, s.db.Explain(err)
 		}
 		out[uint64(hash)] = text
 	}
-	return out, explain(s.d, rows.Err())
+	return out, s.db.Explain(rows.Err())
 }
 
 // Write writes rows in one transaction. Of several with one key the last counts.
@@ -238,7 +173,7 @@ func (s *Store) Write(ctx context.Context, fences []kept.Fence, rows []kept.Row)
 		}
 	}
 	rows = distinct(rows)
-	return s.within(ctx, false, func(tx *sql.Tx) error {
+	return s.db.Within(ctx, false, func(tx *sql.Tx) error {
 		if err := s.pass(ctx, tx, fences); err != nil {
 			return err
 		}
@@ -258,11 +193,11 @@ func (s *Store) put(ctx context.Context, tx *sql.Tx, rows []kept.Row) error {
 			return err
 		}
 	}
-	return s.d.upsert(ctx, tx, full)
+	return s.rows.upsert(ctx, tx, full)
 }
 
 func (s *Store) remove(ctx context.Context, tx *sql.Tx, k kept.Key) error {
-	_, err := tx.ExecContext(ctx, s.d.bind(`DELETE FROM coeval_rows
+	_, err := tx.ExecContext(ctx, s.db.Bind(`DELETE FROM coeval_rows
 		WHERE class = ?1 AND scope = ?2 AND whose = ?3`), k.Class, int64(k.Scope), k.Of)
 	return err
 }
@@ -280,7 +215,7 @@ func (s *Store) pass(ctx context.Context, tx *sql.Tx, fences []kept.Fence) error
 		subjects[i] = f.Subject
 	}
 	slices.Sort(subjects)
-	there, err := s.d.fences(ctx, tx, slices.Compact(subjects))
+	there, err := s.rows.fences(ctx, tx, slices.Compact(subjects))
 	if err != nil {
 		return err
 	}
@@ -304,7 +239,7 @@ func (s *Store) pass(ctx context.Context, tx *sql.Tx, fences []kept.Fence) error
 // raise notes a fence whose epoch others have counted, such as the number of a decree.
 func (s *Store) raise(ctx context.Context, tx *sql.Tx, f kept.Fence) error {
 	var epoch int64
-	err := tx.QueryRowContext(ctx, s.d.bind(`INSERT INTO coeval_fences (subject, epoch, owner)
+	err := tx.QueryRowContext(ctx, s.db.Bind(`INSERT INTO coeval_fences (subject, epoch, owner)
 		VALUES (?1, ?2, '') ON CONFLICT (subject) DO UPDATE
 		SET owner = CASE WHEN excluded.epoch > coeval_fences.epoch THEN '' ELSE coeval_fences.owner END,
 			epoch = CASE WHEN excluded.epoch > coeval_fences.epoch THEN excluded.epoch
@@ -325,36 +260,28 @@ func (s *Store) Load(ctx context.Context, keys []kept.Key) ([]kept.Row, error) {
 			return nil, err
 		}
 	}
-	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: s.snapshot()})
+	tx, err := s.db.Snapshot(ctx)
 	if err != nil {
-		return nil, explain(s.d, err)
+		return nil, s.db.Explain(err)
 	}
 	defer tx.Rollback() // it only reads
-	find, err := tx.PrepareContext(ctx, s.d.bind(`SELECT schema, data FROM coeval_rows
+	find, err := tx.PrepareContext(ctx, s.db.Bind(`SELECT schema, data FROM coeval_rows
 		WHERE class = ?1 AND scope = ?2 AND whose = ?3 AND data IS NOT NULL`))
 	if err != nil {
-		return nil, explain(s.d, err)
+		return nil, s.db.Explain(err)
 	}
 	defer find.Close()
 	for i := range rows {
 		k, schema := &rows[i].Key, int64(0)
 		err := find.QueryRowContext(ctx, k.Class, int64(k.Scope), k.Of).Scan(&schema, &rows[i].Data)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return nil, explain(s.d, err)
+			return nil, s.db.Explain(err)
 		}
 		if err == nil {
 			rows[i].Schema, rows[i].Data = uint64(schema), present(rows[i].Data)
 		}
 	}
 	return rows, nil
-}
-
-// snapshot is the isolation in which all that is read is of one moment.
-func (s *Store) snapshot() sql.IsolationLevel {
-	if s.turn != nil {
-		return sql.LevelDefault // SQLite has no other
-	}
-	return sql.LevelRepeatableRead
 }
 
 // present has data that is there and empty not be nil.

@@ -1,6 +1,6 @@
 //go:build !js
 
-package store
+package sqldb
 
 import (
 	"context"
@@ -91,62 +91,9 @@ func (f *file) prepare(create bool) error {
 
 func (f *file) exclude(context.Context, *sql.Tx) error { return nil } // a transaction does
 
-func (f *file) tables(ctx context.Context, q querier) ([]string, error) {
-	return column(ctx, q, `SELECT name FROM sqlite_master WHERE type = 'table'
+func (f *file) tables(ctx context.Context, q Querier) ([]string, error) {
+	return Column(ctx, q, `SELECT name FROM sqlite_master WHERE type = 'table'
 		AND name NOT LIKE 'sqlite_%' ORDER BY name`)
-}
-
-func (f *file) upsert(ctx context.Context, tx *sql.Tx, rows []kept.Row) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	put, err := tx.PrepareContext(ctx, `INSERT INTO coeval_rows (class, scope, whose, schema, data)
-		VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE
-		SET schema = excluded.schema, data = excluded.data`)
-	if err != nil {
-		return err
-	}
-	defer put.Close()
-	for i := range rows {
-		r := &rows[i]
-		if _, err := put.ExecContext(ctx, r.Key.Class, int64(r.Key.Scope), r.Key.Of,
-			int64(r.Schema), r.Data); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (f *file) fences(
-	ctx context.Context, tx *sql.Tx, subjects []string,
-) (map[string]claim, error) {
-	out := make(map[string]claim, len(subjects))
-	for _, s := range subjects {
-		var epoch int64
-		var c claim
-		err := tx.QueryRowContext(ctx, `SELECT epoch, owner FROM coeval_fences WHERE subject = ?1`,
-			s).Scan(&epoch, &c.owner)
-		if errors.Is(err, sql.ErrNoRows) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		c.epoch = uint64(epoch)
-		out[s] = c
-	}
-	return out, nil
-}
-
-func (f *file) get(ctx context.Context, tx *sql.Tx, k kept.Key) (schema int64, data []byte,
-	err error) {
-	err = tx.QueryRowContext(ctx, `SELECT schema, data FROM coeval_rows
-		WHERE class = ?1 AND scope = ?2 AND whose = ?3 AND data IS NOT NULL`,
-		k.Class, int64(k.Scope), k.Of).Scan(&schema, &data)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil, nil
-	}
-	return schema, present(data), err
 }
 
 // again has another program finish what it writes: SQLite itself would wait whatever the context
@@ -182,13 +129,13 @@ func (f *file) explain(err error) error {
 	return err
 }
 
-func (f *file) server(ctx context.Context, q querier) (version string, durable bool, err error) {
+func (f *file) server(ctx context.Context, q Querier) (version string, durable bool, err error) {
 	err = q.QueryRowContext(ctx, `SELECT sqlite_version()`).Scan(&version)
 	return version, true, err
 }
 
-// column is the first column of what a query finds.
-func column(ctx context.Context, q querier, query string, args ...any) ([]string, error) {
+// Column is the first column of what a query finds.
+func Column(ctx context.Context, q Querier, query string, args ...any) ([]string, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,3 @@
+// Package scratch starts a server of PostgreSQL in a temporary folder, for tests and benchmarks, if
+// one is installed.
+package scratch
