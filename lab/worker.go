@@ -224,6 +224,17 @@ func start(ctx context.Context, command func(role string) *exec.Cmd, role string
 	return w, nil
 }
 
+// Foremost starts a process that others on a busy machine keep from its beat as little as the
+// system allows, and that Ctrl-C does not end.
+func Foremost(cmd *exec.Cmd) error {
+	ownGroup(cmd)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	precede(cmd.Process.Pid)
+	return nil
+}
+
 // end ends the process and waits until it has.
 func (w *Worker) end() {
 	_ = w.in.Close()

@@ -1,0 +1,188 @@
+//go:build !js
+
+// Package seamlesslab measures a seamless world: what is lost, doubled or late when entities change
+// their server, under simulation and with real processes that are killed.
+//
+//	host/tools/bench     {program} bench seamless
+//	lab/seamlesslab      the measurements                    <- here
+//	zone/zonetest        the simulation, and the audit of journals
+//	topology/seamless    what is measured, in processes of their own
+//	service/cluster      the brokers; see Use
+package seamlesslab
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/lab"
+)
+
+// Options say what is measured. The zero value is a small simulation.
+type Options struct {
+	HandOvers int
+	Costs     []int
+	Seed      uint64
+	// Part is what is done: one of Parts.
+	Part string
+
+	Servers, Zones, Nodes int
+	Rates                 []int
+	Time                  time.Duration
+	Faults                int
+	Every                 time.Duration
+	Game                  string
+	Reach                 float64
+	Keep                  string // a folder for what brokers keep
+
+	// FaultsOnly leaves out what is measured without faults.
+	FaultsOnly bool
+	// Settle is how long brokers, servers and a world may take until all runs evenly, after which
+	// purses go on for as long as is measured. Default: 20 s.
+	Settle time.Duration
+	// Calm is for how many ticks all must stand still, and Snapshots how many ticks apart those of
+	// a zone are. Default: 120 and 240.
+	Calm, Snapshots int
+
+	// Find gives a title by name.
+	Find func(name string) (*game.Title, error)
+	// Start makes a process of this program that calls Work.
+	Start    Start
+	Progress lab.Progress
+}
+
+// Parts are what can be done, one at a time.
+var Parts = []string{"all", "simulated", "real"}
+
+// List describes the options.
+func (o *Options) List() []*lab.Option {
+	part := lab.Text(&o.Part, "part", "all", "what is measured: all, simulated or real")
+	part.Among = Parts
+	return []*lab.Option{
+		part,
+		lab.Number(&o.HandOvers, "handovers", 20_000, 1000, 100_000_000,
+			"how many entities change their zone under simulation, while all goes wrong that can"),
+		lab.Numbers(&o.Costs, "costs", []int{4, 16, 64, 256}, 2, 256,
+			"of how many zones it is measured under simulation what each costs"),
+		lab.Number(&o.Servers, "servers", 3, 2, 16, "how many real servers there are"),
+		lab.Number(&o.Zones, "zones", 6, 2, 64, "how many zones they share"),
+		lab.Number(&o.Nodes, "nodes", 3, 1, 3, "how many brokers keep their journals, 1 or 3"),
+		lab.Numbers(&o.Rates, "rate", []int{1000, 2000}, 1, 10_000,
+			"how many hand-overs a second are aimed at, one after the other; of other games than "+
+				"purses, how many players there are"),
+		lab.Span(&o.Time, "seconds", time.Second, 10*time.Second, time.Second, time.Hour,
+			"for how long hand-overs are measured, each time"),
+		lab.Number(&o.Faults, "faults", 0, 0, 100_000, "how many faults there are afterwards"),
+		lab.Span(&o.Every, "every", time.Second, 6*time.Second, time.Second, time.Hour,
+			"how long it is from one fault to the next"),
+		lab.Switch(&o.FaultsOnly, "faults-only", "leave out what is measured without faults"),
+		lab.Text(&o.Game, "game", "", "what is played (default: "+
+			"purses, which wander about and give each other gold)"),
+		lab.Number(&o.Reach, "reach", 64.0, 0.1, 1e6,
+			"how far a game looks over borders that does not say it"),
+		lab.Text(&o.Keep, "keep", "", "an empty `FOLDER` for what brokers keep, and not removed "+
+			"(default: a temporary one)"),
+		lab.Seed(&o.Seed, "what goes wrong"),
+	}
+}
+
+// Check is an error if options contradict each other.
+func (o *Options) Check() error {
+	if !slices.Contains(Parts, o.Part) {
+		return fmt.Errorf("--part %q: choose one of %v", o.Part, Parts)
+	}
+	if o.Nodes == 2 {
+		return errors.New("--nodes 2: choose 1 or 3, as a majority of two is both")
+	}
+	return nil
+}
+
+// Result is what was measured.
+type Result struct {
+	Seed      uint64       `json:"seed"`
+	Simulated *Simulated   `json:"simulated,omitempty"`
+	Real      *Real        `json:"real,omitempty"`
+	Targets   []lab.Target `json:"targets"`
+}
+
+// Report prints the tables.
+func (r *Result) Report(p *lab.Report) {
+	if r.Simulated != nil {
+		r.Simulated.report(p)
+	}
+	if r.Real != nil {
+		r.Real.report(p)
+	}
+	p.Table(r.Targets, "What, Got, Want, Reached")
+}
+
+// Check is an error if anything was lost or doubled. What a machine does not reach is in the table,
+// and no error: it depends on the machine.
+func (r *Result) Check() error {
+	var all []error
+	if r.Simulated != nil {
+		all = append(all, r.Simulated.check())
+	}
+	if r.Real != nil {
+		all = append(all, r.Real.check())
+	}
+	return errors.Join(all...)
+}
+
+// Run measures.
+func Run(ctx context.Context, o Options) (*Result, error) {
+	if err := errors.Join(lab.Fill(o.List()), o.Check()); err != nil {
+		return nil, err
+	}
+	o.Settle = cmp.Or(o.Settle, 20*time.Second)
+	o.Calm, o.Snapshots = cmp.Or(o.Calm, 120), cmp.Or(o.Snapshots, 240)
+	out := &Result{Seed: o.Seed}
+	p := o.Progress
+	if o.Part == "all" {
+		p = o.Progress.Nth(0, 2)
+	}
+	if o.Part != "real" {
+		s, err := simulate(ctx, &o, p)
+		if err != nil {
+			return nil, err
+		}
+		out.Simulated = s
+		out.Targets = append(out.Targets, s.targets()...)
+		p = o.Progress.Nth(1, 2)
+	}
+	if o.Part == "simulated" {
+		return out, nil
+	}
+	real, err := play(ctx, &o, p)
+	if real != nil {
+		out.Real = real
+		out.Targets = append(out.Targets, real.targets()...)
+	}
+	return out, lab.Blame(ctx, err)
+}
+
+// share is the value below which a share of a list is.
+func share[T int | float64](list []T, part float64) T {
+	if len(list) == 0 {
+		return 0
+	}
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return list[int(float64(len(list)-1)*part)]
+}
+
+// millis is a list of times in milliseconds.
+func millis(list []time.Duration) []float64 {
+	out := make([]float64, len(list))
+	for i, d := range list {
+		out[i] = lab.Millis(d)
+	}
+	return out
+}
+
+// seconds is a share of a list of times, in seconds.
+func seconds(list []time.Duration, part float64) float64 { return share(millis(list), part) / 1000 }
