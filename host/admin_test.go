@@ -268,7 +268,10 @@ func TestAdminProcess(t *testing.T) {
 		!strings.Contains(err.Error(), "enough") {
 		t.Errorf("eve ended by %v", err)
 	}
-	again.admin("unban", "127.0.0.1")
+	if code, out, errs := again.tryAdmin("unban", "127.0.0.1"); code != 0 ||
+		!strings.HasPrefix(out, "not banned any more:\n") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
 	eve := visitHill(t, again.http, "eve")
 	again.log.await("joined", 0)
 	eve.leaves(t)
@@ -359,7 +362,17 @@ func TestAdminMirrors(t *testing.T) {
 	b := mirror("--join", serving["address"].(string))
 	ada := visitHill(t, a.http, "ada")
 	a.log.await("joined", 0)
-	a.refuses("cannot be paused", "pause")
+	still := a.admin("pause", "--why", "tea")
+	if b.admin("pause")["paused"] != true { // which it is already
+		t.Error("one mirror stands still and the other does not")
+	}
+	if saved := a.admin("save")["tick"].(float64); saved > still["tick"].(float64) {
+		t.Errorf("tick %v was saved, and the world stands still at %v", saved, still["tick"])
+	}
+	if again := a.admin("pause"); again["tick"] != still["tick"] {
+		t.Errorf("the world stands still at %v, and did at %v", again["tick"], still["tick"])
+	}
+	b.admin("resume")
 	a.refuses("mirrors stay in the level", "level", "x")
 	b.refuses("not kept", "save")
 	for first := a.admin("save")["tick"].(float64); a.admin("save")["tick"].(float64) <= first; {

@@ -18,8 +18,10 @@ import (
 // JoinOptions say where and how a title is played. Servers has no default.
 type JoinOptions struct {
 	// Servers are addresses and ports, such as localhost:4000: of a game on several mirrors any
-	// number, the nearest first.
+	// number. The player begins at the nearest of them, and goes on at one that is much nearer.
 	Servers []string
+	// Stay begins at the first of them, and has the player go elsewhere only if it must.
+	Stay bool
 	// HTTP is where the server answers over HTTP and is asked for a token, if not at the same
 	// address.
 	HTTP string
@@ -67,7 +69,8 @@ func Join(ctx context.Context, t *game.Title, o JoinOptions) (*Joined, error) {
 	return join.Join(ctx, join.Options{
 		Servers: o.Servers, HTTP: o.HTTP, HTTPS: o.HTTPS, Trust: o.Trust, Over: o.Over,
 		Token: o.Token, Ticket: o.Ticket,
-		Player:   client.Options{Name: o.Name, Spectate: o.Spectate, Style: o.Style},
+		Player: client.Options{Name: o.Name, Spectate: o.Spectate, Style: o.Style,
+			Stay: o.Stay},
 		AsServed: o.AsServed,
 		Patience: o.Patience, Bot: o.Bot, For: o.For,
 		In: cmp.Or(o.In, os.Stdin), Out: cmp.Or(o.Out, os.Stdout),

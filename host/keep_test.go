@@ -23,10 +23,10 @@ type keptServer struct {
 }
 
 // serveKept starts the program with a folder, and gives it when it serves.
-func serveKept(t *testing.T, listen, dir string) (*keptServer, string) {
+func serveKept(t *testing.T, listen, dir string, more ...string) (*keptServer, string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "serve", "pong", "--listen", listen,
-		"--keep", dir, "--flush", "tick", "--log", "json")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{"serve", "pong", "--listen",
+		listen, "--keep", dir, "--flush", "tick", "--log", "json"}, more...)...)
 	cmd.Env = append(os.Environ(), asMirror+"=1")
 	cmd.WaitDelay = 10 * time.Second
 	pipe, err := cmd.StderrPipe()
@@ -142,7 +142,7 @@ func replayKept(t *testing.T, dir string) {
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%v, %v", list, err)
 	}
-	for _, name := range list {
+	for _, name := range append(list, dir) { // the folder stands for its newest
 		if code, out, errs := try("trace", "replay", name); code != 0 ||
 			!strings.Contains(out, "all agree") {
 			t.Errorf("%s: exit code %d: %s%s", name, code, out, errs)

@@ -75,20 +75,7 @@ func TestMirrorsKill9(t *testing.T) {
 		m.serves()
 	}
 	c.wait("three mirrors again, and the player", 1)
-	begun := 0
-	for _, m := range c.mirrors {
-		if !strings.Contains(m.log.String(), "begins the game again") {
-			continue
-		}
-		begun++
-		line, _ := m.log.await("begins the game again", 0)
-		if at := line["tick"].(float64); at < safe {
-			t.Errorf("it goes on at tick %v, and %v was safe", at, safe)
-		}
-	}
-	if begun != 1 {
-		t.Errorf("%d mirrors have begun the game again", begun)
-	}
+	c.begun(safe)
 	for from := sees.tick.Load(); sees.body.Load() == 0 || sees.tick.Load() < from+30; {
 		select {
 		case err := <-over:
@@ -124,6 +111,112 @@ func TestMirrorsKill9(t *testing.T) {
 		if len(list) == 0 {
 			t.Errorf("mirror %d kept nothing", i+1)
 		}
+	}
+}
+
+// TestMirrorStandsStill: two of three mirrors are killed, and one of those never comes back. The
+// one that lived goes on with the other, and its player with both.
+func TestMirrorStandsStill(t *testing.T) {
+	t.Parallel() // it mostly waits
+	if testing.Short() {
+		t.Skip("it waits until it is known who lacks")
+	}
+	c := &crew{t: t, key: groupKeyFor(t)}
+	dir := t.TempDir()
+	for i := range 3 {
+		c.mirror("", "127.0.0.1", "--game", "pong", "--flush", "tick", "--keep",
+			filepath.Join(dir, fmt.Sprint(i)))
+	}
+	lives := c.mirrors[2]
+	c.join("", lives, 1)
+	c.wait("three mirrors, a bot", 1)
+	c.acquainted()
+	for keptSafe(t, lives.http) < 60 {
+		time.Sleep(5 * time.Millisecond)
+	}
+	safe := keptSafe(t, lives.http)
+	c.mirrors[0].end(syscall.SIGKILL)
+	c.mirrors[1].end(syscall.SIGKILL)
+	c.mirrors[1].launch()
+	c.mirrors[1].serves()
+	c.wait("two mirrors, and the bot", 1)
+	c.begun(safe)
+	c.finish(1)
+}
+
+// begun sees that one mirror has begun the game again, at a tick that was safe or later.
+func (c *crew) begun(safe float64) {
+	c.t.Helper()
+	count := 0
+	for _, m := range c.mirrors {
+		m.log.mu.Lock()
+		for _, line := range m.log.lines {
+			if line["msg"] != "begins the game again" {
+				continue
+			}
+			if count++; line["tick"].(float64) < safe {
+				c.t.Errorf("it goes on at tick %v, and %v was safe", line["tick"], safe)
+			}
+		}
+		m.log.mu.Unlock()
+	}
+	if count != 1 {
+		c.t.Errorf("%d mirrors have begun the game again", count)
+	}
+}
+
+// TestWitnessKill9: two mirrors are killed at once, with their witness or without it, and one never
+// comes back. The other and the witness, which remembers what it voted for, are enough to go on.
+func TestWitnessKill9(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits until it is known who lacks")
+	}
+	for name, dies := range map[string]bool{"it dies too": true, "it stands still": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it mostly waits
+			witnessRemembers(t, dies)
+		})
+	}
+}
+
+func witnessRemembers(t *testing.T, dies bool) {
+	c := &crew{t: t, key: groupKeyFor(t)}
+	dir := t.TempDir()
+	for i := range 2 {
+		c.mirror("", "127.0.0.1", "--game", "pong", "--flush", "tick", "--keep",
+			filepath.Join(dir, fmt.Sprint(i)))
+	}
+	votes := []string{"--game", "pong", "--keep", filepath.Join(dir, "votes")}
+	w, log, at := c.witness("127.0.0.1:0", votes...)
+	c.wait("two mirrors", 0)
+	c.acquainted()
+	lost, back := c.mirrors[0], c.mirrors[1]
+	for keptSafe(t, back.http) < 60 {
+		time.Sleep(5 * time.Millisecond)
+	}
+	safe := keptSafe(t, back.http)
+	if dies {
+		if err := w.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = w.Wait() // it was killed
+	}
+	lost.end(syscall.SIGKILL)
+	back.end(syscall.SIGKILL)
+	back.launch()
+	if dies {
+		w, log, _ = c.witness(at, votes...)
+	}
+	back.serves()
+	c.begun(safe)
+	if err := w.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Wait(); err != nil {
+		t.Errorf("the witness: %v\n%s", err, log)
+	}
+	if code := back.end(os.Interrupt); code != 0 {
+		t.Errorf("exit code %d\n%s", code, back.log)
 	}
 }
 

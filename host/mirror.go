@@ -12,6 +12,8 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/keeping"
 	"github.com/coeval-dev/coeval/host/internal/mirrors"
+	"github.com/coeval-dev/coeval/host/internal/operators"
+	"github.com/coeval-dev/coeval/host/internal/uploads"
 	"github.com/coeval-dev/coeval/kept"
 	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/timeline"
@@ -27,7 +29,7 @@ type MirrorOptions struct {
 	// named by what they have as Address.
 	Found bool
 	Join  []string
-	// Witness only votes: for a third machine beside two mirrors.
+	// Witness only votes: for a third machine beside two mirrors. Of Keep it has a Dir, if any.
 	Witness bool
 	// Key is what all mirrors of a game share. Who has it may join.
 	Key token.Key
@@ -94,6 +96,18 @@ type MirrorOptions struct {
 	Log *slog.Logger
 }
 
+// MirrorUpgrade says whose game a mirror takes over while it is played, to found a new group with
+// it; see docs/upgrade.md. If it cannot, Mirror returns an error and the others play on.
+type MirrorUpgrade struct {
+	// Servers are where the mirrors that run answer operators, such as https://192.0.2.7:4900. Name
+	// all of them. TokenFile is a file with an operator's token, and Trust the fingerprint or file
+	// of their certificate, where nobody has signed it.
+	Servers          []string
+	TokenFile, Trust string
+	// Try only tries whether this program could go on with the game.
+	Try bool
+}
+
 // MirrorKeep says what a mirror keeps. If each has a folder of its own, the game survives the death
 // of all of them: those that come back go on with the latest world that they have, once most are
 // back. A mirror whose folder has a game founds none.
@@ -104,6 +118,9 @@ type MirrorKeep struct {
 	FoundAnew bool
 	// Seat is how long a player is kept whose connection was lost. Default: one minute.
 	Seat time.Duration
+	// Upgrade takes over the game of mirrors that run, instead of Found and Join, with a Dir of its
+	// own or without. The world stands still for UpgradeWithin at most, or the others go on.
+	Upgrade MirrorUpgrade
 }
 
 // Mirror runs one of several servers that stay one game, until the context ends. Its players are
@@ -114,6 +131,7 @@ func Mirror(ctx context.Context, t *game.Title, o MirrorOptions) error {
 	if err != nil {
 		return err
 	}
+	kept.History = o.Keep.History
 	return mirrors.Run(ctx, mirrors.Options{
 		Keep: kept,
 		Mirror: mirror.Options{
@@ -122,13 +140,19 @@ func Mirror(ctx context.Context, t *game.Title, o MirrorOptions) error {
 				SnapshotRate: o.Snapshots, Workers: o.Workers, KeepSeat: o.Keep.Seat,
 				Limits: server.Limits{PerAddress: o.PerAddress},
 			},
-			Keys: []token.Key{o.Key}, Found: o.Found, FoundAnew: o.Keep.FoundAnew, Name: o.Name,
+			Keys: []token.Key{o.Key}, Found: o.Found, Name: o.Name,
+			Revival:  mirror.Revival{Anew: o.Keep.FoundAnew},
 			Timeline: o.Timeline, Delays: o.Delays, Repair: o.Repair, Margins: o.Margins,
 		},
+		Upgrade: mirrors.UpgradeOptions{
+			Access: operators.Access{Servers: o.Keep.Upgrade.Servers,
+				TokenFile: o.Keep.Upgrade.TokenFile, Trust: o.Keep.Upgrade.Trust},
+			Within: o.Keep.UpgradeWithin, Try: o.Keep.Upgrade.Try},
 		Knobs: o.Knobs, Join: o.Join, Witness: o.Witness, Listen: o.Listen, Mirrors: o.Mirrors,
 		Multicast: o.Multicast, Interface: o.Interface,
 		Address: o.Address, Public: o.Public, HTTP: o.HTTP, Open: o.Open,
 		Web: o.Web.inside(), Admin: o.Web.Admin.inside(), Patience: max(o.Patience, 0),
+		Queries: o.Web.Queries, Uploads: uploads.Options{Dir: o.Web.Uploads, MostMB: 1024},
 		Forever: o.Patience < 0, Record: o.Record, Log: o.Log, Store: o.Store,
 	})
 }

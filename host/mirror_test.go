@@ -58,7 +58,7 @@ func TestMirrorMistakes(t *testing.T) {
 		args, want string
 		code       int
 	}{
-		{"mirror", "give --uber to found a game, or --join", cli.ExitUsage},
+		{"mirror", "give --uber to found a game, --join with", cli.ExitUsage},
 		{"mirror --uber --join 127.0.0.1:1", "give one of them", cli.ExitUsage},
 		{"mirror --uber", "coeval token key --out", cli.ExitUsage},
 		{"mirror extra", "unknown command", cli.ExitUsage},
@@ -74,7 +74,7 @@ func TestMirrorMistakes(t *testing.T) {
 		{uber + "--patience 1s", "--patience goes with --join", cli.ExitUsage},
 		{uber + "--forever", "--forever goes with --join", cli.ExitUsage},
 		{uber + "--witness", "does not go with --witness", cli.ExitUsage},
-		{"mirror --witness --key " + key, "give --uber to found a game, or --join", cli.ExitUsage},
+		{"mirror --witness --key " + key, "give --uber to found a game, --join", cli.ExitUsage},
 		{"mirror --witness --join 127.0.0.1:1 --record x --key " + key,
 			"--record does not go with --witness", cli.ExitUsage},
 		{"mirror --witness --join 127.0.0.1:1 --mirrors :0 --key " + key, "give --address",

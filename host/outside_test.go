@@ -23,6 +23,7 @@ type outside struct {
 	t       *testing.T
 	dir     string
 	program string
+	log     *logLines // of what was begun last
 }
 
 // newOutside copies the module to a folder outside of the repository, and builds its programs.
@@ -111,6 +112,7 @@ func (o *outside) begin(args ...string) (line map[string]any, said *logLines, st
 	}
 	said = follow(out)
 	log := follow(pipe)
+	o.log = log
 	ended := false
 	stop = func() {
 		if !ended {
@@ -170,6 +172,8 @@ func TestAGameOutsideOfTheRepository(t *testing.T) {
 		&j); err != nil || j.Game != "tanks" || j.Predicted == 0 {
 		t.Errorf("%+v, %v", j, err)
 	}
+	contains(o.try(0, "ask", line["udp"].(string)), "of 64", "own, tanks")
+	contains(o.try(0, "ask", line["udp"].(string), "tanks"), " tanks")
 	contains(o.try(0, "bots", "--server", at, "--count", "3", "--seconds", "1.2", "--spread", "0",
 		"--json"), `"played":3`)
 	o.demo(func(page string) {

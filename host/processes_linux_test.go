@@ -64,19 +64,7 @@ func TestMirrorsWithAWitness(t *testing.T) {
 	c := &crew{t: t, key: groupKeyFor(t)}
 	c.mirror("", "127.0.0.1")
 	c.mirror("", "127.0.0.1")
-	cmd := c.process("", "mirror", "--witness", "--join", c.mirrors[0].addr+","+c.mirrors[1].addr,
-		"--mirrors", "127.0.0.1:0", "--key", c.key, "--json")
-	pipe, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	log := follow(pipe)
-	if line, _ := log.await("witness", 0); line == nil {
-		t.Fatalf("no witness: %v\n%s", cmd.Wait(), log)
-	}
+	cmd, log, _ := c.witness("127.0.0.1:0")
 	c.join("", c.mirrors[0], 1)
 	c.join("", c.mirrors[1], 1)
 	c.wait("two mirrors, two bots", 2)
@@ -89,6 +77,66 @@ func TestMirrorsWithAWitness(t *testing.T) {
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("the witness: %v\n%s", err, log)
+	}
+}
+
+// witness starts a witness of the mirrors, at an address, and waits until it is in the group.
+func (c *crew) witness(addr string, more ...string) (cmd *exec.Cmd, log *logLines, at string) {
+	c.t.Helper()
+	var all []string
+	for _, m := range c.mirrors {
+		all = append(all, m.addr)
+	}
+	cmd = c.process("", append([]string{"mirror", "--witness", "--join", strings.Join(all, ","),
+		"--mirrors", addr, "--key", c.key, "--json"}, more...)...)
+	pipe, err := cmd.StderrPipe()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	log = follow(pipe)
+	line, _ := log.await("witness", 0)
+	if line == nil {
+		c.t.Fatalf("no witness: %v\n%s", cmd.Wait(), log)
+	}
+	return cmd, log, line["address"].(string)
+}
+
+// TestMirrorsToAnotherLevel: mirrors stay in their level, so players go to another group that plays
+// the level that is wanted: one command sends them there, and they are the same people.
+func TestMirrorsToAnotherLevel(t *testing.T) {
+	t.Parallel() // it mostly waits
+	dir := filepath.Join(t.TempDir(), "admin")
+	ada := newToken(t, dir, "operate")
+	one := &crew{t: t, key: groupKeyFor(t)}
+	two := &crew{t: t, key: one.key}
+	m := one.mirror("", "127.0.0.1", "--game", "arena", "--admin", "127.0.0.1:0", "--admin-dir",
+		dir)
+	n := two.mirror("", "127.0.0.1", "--game", "arena", "--level", "foundry")
+	if line, _ := n.log.await("serving", 0); line["level"] != "foundry" {
+		t.Errorf("%v", line)
+	}
+	one.join("", m, 1)
+	one.wait("a bot plays", 1)
+	joined, _ := m.log.await("joined", 0)
+	answered, _ := m.log.await("operators are answered", 0)
+	access := []string{"--server", "http://" + answered["admin"].(string), "--token-file", ada}
+	code, _, errs := hill(append([]string{"admin", "level", "foundry"}, access...)...)
+	if code != cli.ExitFailure || !strings.Contains(errs, "--uber --level foundry") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	if code, _, errs := hill(append([]string{"admin", "drain", n.udp}, access...)...); code != 0 {
+		t.Error(errs)
+	}
+	two.wait("the bot plays there", 1)
+	if came, _ := n.log.await("joined", 0); came["client"] != joined["client"] {
+		t.Errorf("%v came, who was %v", came, joined)
+	}
+	one.finish(1)
+	if code := n.end(os.Interrupt); code != cli.ExitOK {
+		t.Errorf("exit code %d\n%s", code, n.log)
 	}
 }
 

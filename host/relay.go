@@ -57,7 +57,7 @@ func NewRelayHost(o RelayOptions) (*RelayHost, error) {
 	r, err := relays.New(relays.Options{
 		Listen: o.Listen, HTTP: o.HTTP, WebSocket: o.WebSocket, WebTransport: o.WebTransport,
 		Hosts: o.Hosts, Web: o.Web.inside(), Origins: o.Web.Origins, Keys: o.Keys, Open: o.Open,
-		Limits: o.Limits, Log: o.Log,
+		Limits: o.Limits, Log: o.Log, Queries: o.Web.Queries,
 	})
 	return &RelayHost{r}, err
 }

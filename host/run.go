@@ -14,17 +14,23 @@ import (
 
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/demo"
+	"github.com/coeval-dev/coeval/host/internal/directories"
+	"github.com/coeval-dev/coeval/host/internal/find"
 	"github.com/coeval-dev/coeval/host/internal/join"
+	"github.com/coeval-dev/coeval/host/internal/keeps"
 	"github.com/coeval-dev/coeval/host/internal/load"
+	"github.com/coeval-dev/coeval/host/internal/lobbies"
 	"github.com/coeval-dev/coeval/host/internal/mirrors"
 	"github.com/coeval-dev/coeval/host/internal/operators"
 	"github.com/coeval-dev/coeval/host/internal/peer"
 	"github.com/coeval-dev/coeval/host/internal/play"
+	"github.com/coeval-dev/coeval/host/internal/queries"
 	"github.com/coeval-dev/coeval/host/internal/relays"
 	"github.com/coeval-dev/coeval/host/internal/serve"
 	"github.com/coeval-dev/coeval/host/internal/stores"
 	"github.com/coeval-dev/coeval/host/internal/tokens"
 	"github.com/coeval-dev/coeval/host/internal/traces"
+	"github.com/coeval-dev/coeval/service/directory"
 	"github.com/coeval-dev/coeval/service/store/database"
 )
 
@@ -38,12 +44,15 @@ const ToolGroup = cli.ToolGroup
 
 // commands lists what stands directly below the program, one line each.
 func (p *Program) commands(c *cli.Program) []*cobra.Command {
-	list := cli.In("play", play.Command(c), serve.Command(c), join.Command(c), peer.Command(c),
-		demo.Command(c))
+	list := cli.In("play", play.Command(c), serve.Command(c), find.Command(c), lobbies.Command(c),
+		join.Command(c), peer.Command(c), demo.Command(c))
 	list = append(list, cli.In("run", mirrors.Command(c), relays.Command(c), load.Command(c),
-		tokens.Command(), operators.Command())...)
-	list = append(list, cli.In("look",
+		tokens.Command(), operators.Command(), keeps.Command(c))...)
+	list = append(list, cli.In("look", queries.Command(),
 		traces.Command(c), traces.DesyncCommand(c), cli.VersionCommand(c))...)
+	if directory.In() != nil {
+		list = append(list, cli.In("run", directories.Command(c))...)
+	}
 	if database.In() != nil {
 		list = append(list, cli.In("run", stores.Command(c))...)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/keeping"
 	"github.com/coeval-dev/coeval/host/internal/serve"
+	"github.com/coeval-dev/coeval/host/internal/uploads"
 	"github.com/coeval-dev/coeval/kept"
 	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/replica"
@@ -122,9 +123,17 @@ type KeepOptions struct {
 	Flush string
 	// Every is how often the whole world is written. Default: 10 s.
 	Every time.Duration
+	// History is for how long what was played stays, so that one can go back to it; below zero for
+	// ever. Default: some seconds.
+	History time.Duration
 	// Store is where what outlives matches is kept, with a Dir or without, for a title of which
 	// something does; see package kept. Default: in memory, so that it ends with the program.
 	Store kept.Store
+	// Upgrade takes the place of the server that runs with the same Dir, if there is one, while it
+	// is played; see docs/upgrade.md. The world stands still from NewServer to Run, for as long as
+	// UpgradeWithin at most, or the other server goes on. Default: 1 s.
+	Upgrade       bool
+	UpgradeWithin time.Duration
 }
 
 // inside are the options of the server inside.
@@ -146,7 +155,7 @@ func (o *ServeOptions) inside(t *game.Title) server.Options {
 // Serve runs a title for players on other machines, until the context ends: sockets, tokens, HTTP,
 // metrics and a recording in one call. Players are told before it returns.
 func Serve(ctx context.Context, t *game.Title, o ServeOptions) error {
-	s, err := NewServer(t, o)
+	s, err := newServer(ctx, t, o)
 	if err != nil {
 		return err
 	}
@@ -159,19 +168,26 @@ type Server struct{ s *serve.Server }
 
 // NewServer opens the sockets of a server. On an error nothing is left open.
 func NewServer(t *game.Title, o ServeOptions) (*Server, error) {
+	return newServer(context.Background(), t, o)
+}
+
+func newServer(ctx context.Context, t *game.Title, o ServeOptions) (*Server, error) {
 	flush, err := keeping.ParseFlush(cmp.Or(o.Keep.Flush, "1s"))
 	if err != nil {
 		return nil, err
 	}
-	s, err := serve.New(serve.Options{
-		Keep:   keeping.Options{Dir: o.Keep.Dir, Flush: flush, Every: o.Keep.Every},
-		Store:  o.Keep.Store,
-		Server: o.inside(t), Architecture: o.Architecture, Knobs: o.Knobs,
+	s, err := serve.New(ctx, serve.Options{
+		Keep: keeping.Options{Dir: o.Keep.Dir, Flush: flush, Every: o.Keep.Every,
+			History: o.Keep.History},
+		Store:   o.Keep.Store,
+		Upgrade: serve.UpgradeOptions{On: o.Keep.Upgrade, Within: o.Keep.UpgradeWithin},
+		Server:  o.inside(t), Architecture: o.Architecture, Knobs: o.Knobs,
 		Listen: o.Listen, HTTP: o.HTTP,
 		WebSocket:    o.WebSocket,
 		WebTransport: o.WebTransport, Hosts: o.Hosts, Open: o.Open, Pause: o.Pause,
 		Page: o.Page, Client: o.Client, Record: o.Record, PanicTraces: o.Panics.Traces, Log: o.Log,
 		Public: o.Public, Origins: o.Web.Origins, Web: o.Web.inside(), Admin: o.Web.Admin.inside(),
+		Queries: o.Web.Queries, Uploads: uploads.Options{Dir: o.Web.Uploads, MostMB: 1024},
 	})
 	return &Server{s}, err
 }

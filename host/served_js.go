@@ -65,7 +65,7 @@ func (s *served) set(p *page, name, value string) {
 	case "name":
 		s.SetName(value)
 	case "say":
-		s.Say(value)
+		s.Speak(value)
 	case "leave":
 		s.Leave()
 	case "panicked":

@@ -27,6 +27,12 @@ type WebOptions struct {
 	// Origins are hosts whose pages may get tokens and connect to a server. Default: all, since
 	// whoever has no token gets nowhere.
 	Origins []string
+	// Queries are what those are told who have not joined, over UDP and HTTP: some of ping, info,
+	// who, message and own, separated by commas, or all, or none. Default: all but message.
+	Queries string
+	// Uploads is a folder, of up to a gigabyte, for what players send in one piece; see
+	// game.Upload. Default: none, and what the game does not take by itself is refused.
+	Uploads string
 	// Admin is how operators of a server or a mirror see and act, and how that ends.
 	Admin AdminOptions
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"html"
 	"io/fs"
@@ -36,18 +37,23 @@ type Options struct {
 	// Connect are the origins that the page may connect to besides its own, such as
 	// https://127.0.0.1:4433.
 	Connect []string
+	// Servers, if set, has the page list other servers of the title: at /servers.
+	Servers *Servers
 	// Settings, if set, is what match.html is told, as JSON: at match.json.
 	Settings []byte
+}
+
+// Servers are what a page lists: the servers of a game that a directory knows. The JSON names are
+// the page's.
+type Servers struct {
+	Directory string `json:"directory"` // its URL
+	Game      string `json:"game"`
 }
 
 // Page serves the page, its assets, and the client.
 func Page(o Options) http.Handler {
 	mux := http.NewServeMux()
-	policy := "default-src 'self'; script-src 'self' 'wasm-unsafe-eval' blob:; style-src 'self'; " +
-		"img-src 'self' data: blob:; connect-src " +
-		strings.Join(append([]string{"'self'"}, o.Connect...), " ") +
-		"; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'; " +
-		"worker-src 'self' blob:; media-src 'self' blob: data:"
+	policy := policyOf(o.Connect)
 	if o.Index == "" {
 		o.Index = "index.html"
 	}
@@ -59,6 +65,16 @@ func Page(o Options) http.Handler {
 	}
 	for _, f := range list {
 		mux.HandleFunc("GET /assets/"+f.Name(), serveAsset(f.Name(), policy, o.name))
+	}
+	if o.Servers != nil {
+		// It asks whatever the directory lists, so it may connect anywhere; the game may not.
+		mux.HandleFunc("GET /servers", serveAsset("servers.html",
+			policyOf([]string{"http:", "https:"}), o.name))
+		mux.HandleFunc("GET /servers.json", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Cache-Control", "no-store")
+			_ = json.NewEncoder(w).Encode(o.Servers) // who has gone need not be told
+		})
 	}
 	if o.Settings != nil {
 		mux.HandleFunc("GET /"+fileSettings, func(w http.ResponseWriter, _ *http.Request) {
@@ -74,6 +90,15 @@ func Page(o Options) http.Handler {
 	return mux
 }
 
+// policyOf is what a page may do that connects to these besides its own origin.
+func policyOf(connect []string) string {
+	return "default-src 'self'; script-src 'self' 'wasm-unsafe-eval' blob:; style-src 'self'; " +
+		"img-src 'self' data: blob:; connect-src " +
+		strings.Join(append([]string{"'self'"}, connect...), " ") +
+		"; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'; " +
+		"worker-src 'self' blob:; media-src 'self' blob: data:"
+}
+
 // What pages say of the arena, in place of which stands what is said of another game.
 const (
 	arenaName = "arena"
@@ -87,6 +112,9 @@ func (o *Options) name(data []byte) []byte {
 		name := html.EscapeString(o.Game)
 		text = strings.NewReplacer("<title>coeval "+arenaName, "<title>coeval "+name,
 			"<span>"+arenaName+"</span>", "<span>"+name+"</span>").Replace(text)
+	}
+	if o.Servers != nil {
+		text = strings.ReplaceAll(text, ` data-servers hidden`, ` data-servers`)
 	}
 	if o.Keys != "" {
 		text = strings.ReplaceAll(text, arenaKeys, html.EscapeString(o.Keys))

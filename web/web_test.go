@@ -137,7 +137,7 @@ func TestPagesOwnFiles(t *testing.T) {
 			}
 		}
 	}
-	if n := PageSize(); n < 1000 || n > 40_000 {
+	if n := PageSize(); n < 1000 || n > 48_000 {
 		t.Errorf("the page has %d bytes", n)
 	}
 }

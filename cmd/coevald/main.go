@@ -10,12 +10,14 @@ import (
 	"github.com/coeval-dev/coeval/games/stack"
 	"github.com/coeval-dev/coeval/host"
 	"github.com/coeval-dev/coeval/host/tools"
+	_ "github.com/coeval-dev/coeval/service/directory/use"
 	_ "github.com/coeval-dev/coeval/service/store/use"
 )
 
 const about = `coevald is coeval with databases, in which games keep what outlives their
 matches: SQLite in a file, or PostgreSQL. Beside what coeval does it checks,
-migrates, backs up and restores those, and measures them (bench store).`
+migrates, backs up and restores those, and measures them (bench store). It also
+runs a directory, where servers are found.`
 
 var program = host.Program{
 	Name: "coevald", About: about, Tools: tools.All,

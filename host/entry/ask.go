@@ -47,12 +47,21 @@ func Ask(ctx context.Context, base *url.URL) (Admission, error) { return AskBy(c
 
 // AskBy asks a server that is trusted as a Trust says; nil is whom the system trusts.
 func AskBy(ctx context.Context, base *url.URL, t *Trust) (a Admission, err error) {
+	return Bring(ctx, base, t, "")
+}
+
+// Bring asks a server that lets in only whom a backend sends, with a token of that, or an open one
+// without.
+func Bring(ctx context.Context, base *url.URL, t *Trust, token string) (a Admission, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	at := base.JoinPath("token").String()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, at, nil)
 	if err != nil {
 		return a, fmt.Errorf("%s: %w", at, err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	resp, err := t.Client().Do(req)
 	if unknown := new(tls.CertificateVerificationError); errors.As(err, &unknown) {

@@ -30,7 +30,7 @@ func Stats(out map[string]any, p Player) {
 		"snapshots": n.Snapshots, "snapshotBytes": n.SnapshotBytes,
 		"received": n.Received, "sent": n.Sent, "corrections": n.Corrections,
 		"returns": n.Returns, "worlds": n.Worlds, "moves": n.Moves,
-		"retracted": n.Retracted, "bad": n.Bad,
+		"nearer": n.Nearer, "retracted": n.Retracted, "bad": n.Bad,
 	} {
 		out[name] = int(count)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,12 +31,20 @@ type run struct {
 	stops context.CancelFunc
 	err   error // of the goroutine
 
+	rests   bool  // the goroutine has nothing to do
+	counts  bool  // this is a tick whose answers count
 	answers []int // ticks that each took
+
+	shares []time.Duration // what the desk took of each tick
 }
 
 func begin(ctx context.Context, db kept.Store, o Options) (*run, error) {
 	r := &run{store: db, wake: make(chan struct{}, 1), ended: make(chan struct{})}
-	r.game = define(o.Entities, func(ticks int) { r.answers = append(r.answers, ticks) })
+	r.game = define(o.Entities, func(ticks int) {
+		if r.counts {
+			r.answers = append(r.answers, ticks)
+		}
+	})
 	var err error
 	if r.world, err = r.game.New(world.Settings{Seed: 1}); err != nil {
 		return nil, err
@@ -44,7 +53,7 @@ func begin(ctx context.Context, db kept.Store, o Options) (*run, error) {
 		return nil, err
 	}
 	r.in = r.game.NewInputs()
-	r.desk, err = kept.NewDesk(r.game, kept.Options{Owner: "bench store", World: 1})
+	r.desk, err = kept.NewDesk(r.game, kept.Options{Owner: "bench store", World: 1, Prune: o.Prune})
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +72,7 @@ func (r *run) work(ctx context.Context) {
 	for {
 		r.mu.Lock()
 		j := r.desk.Take(^world.Tick(0))
+		r.rests = j == nil
 		r.mu.Unlock()
 		if j == nil {
 			select {
@@ -76,6 +86,9 @@ func (r *run) work(ctx context.Context) {
 		r.mu.Lock()
 		r.desk.Done(j, err)
 		r.mu.Unlock()
+		if err != nil && ctx.Err() != nil {
+			return // whoever stopped it knows why; a prune may be under way at any time
+		}
 		if err != nil {
 			r.err = fmt.Errorf("a %s: %w", j.Kind(), err)
 			return
@@ -91,6 +104,7 @@ func (r *run) stop() error {
 
 // tick computes a tick, with all that a server does for the store.
 func (r *run) tick() error {
+	began := lab.ThreadTime()
 	r.in.Reset()
 	r.mu.Lock()
 	err := r.desk.Tell(r.in)
@@ -98,9 +112,13 @@ func (r *run) tick() error {
 	if err != nil {
 		return err
 	}
-	if err := r.world.Host().Step(r.in); err != nil {
+	step := lab.ThreadTime()
+	r.counts = true
+	err = r.world.Host().Step(r.in)
+	if r.counts = false; err != nil {
 		return err
 	}
+	step = lab.ThreadTime() - step
 	r.mu.Lock()
 	r.desk.Tick(r.world)
 	r.mu.Unlock()
@@ -108,74 +126,8 @@ func (r *run) tick() error {
 	case r.wake <- struct{}{}:
 	default:
 	}
+	r.shares = append(r.shares, lab.ThreadTime()-began-step)
 	return nil
-}
-
-// play loads everything, and plays: at each tick the world with a database and the one without, in
-// turn. So both share the machine with the database, and with whatever else runs.
-func (r *run) play(ctx context.Context, o Options, p lab.Progress, out *Row) error {
-	p.Tell(0, "loading")
-	for r.loaded() < 2*o.Entities {
-		if err := errors.Join(r.tick(), ctx.Err(), r.failed()); err != nil {
-			return err
-		}
-		time.Sleep(5 * time.Millisecond) // nothing is measured yet
-	}
-	world.StateOf[fair](r.world).Trades = o.Trades
-	var thread, wall [2][]time.Duration
-	rate := r.game.Rate()
-	pace := time.NewTicker(time.Second / time.Duration(rate))
-	defer pace.Stop()
-	for range 2 * rate { // until rows are written all the time
-		<-pace.C
-		if err := r.tick(); err != nil {
-			return err
-		}
-	}
-	r.answers = r.answers[:0]
-	before := r.stats()
-	began := time.Now()
-	seconds := int(o.Time.Seconds())
-	idle := r.game.NewInputs()
-	for i := range seconds * rate {
-		<-pace.C
-		// The one without a database goes first every other time.
-		for k := range 2 {
-			with := (i+k)%2 == 0
-			t0, c0 := time.Now(), lab.ThreadTime()
-			var err error
-			if with {
-				err = r.tick()
-			} else {
-				err = r.bare.Host().Step(idle)
-			}
-			if err != nil {
-				return err
-			}
-			n := 0
-			if with {
-				n = 1
-			}
-			thread[n] = append(thread[n], lab.ThreadTime()-c0)
-			wall[n] = append(wall[n], time.Since(t0))
-		}
-		if i%rate == 0 {
-			p.Tell(float64(i)/float64(seconds*rate), out.Database)
-			if err := errors.Join(ctx.Err(), r.failed()); err != nil {
-				return err
-			}
-		}
-	}
-	took := time.Since(began).Seconds()
-	after := r.stats()
-	out.Rows = float64(after.Rows-before.Rows) / took
-	out.Minute, out.RowsInBatch = 60*out.Rows, lab.Per(after.Rows-before.Rows,
-		after.Writes-before.Writes)
-	out.ThreadWithout, out.ThreadWith = part(thread[0], 0.99), part(thread[1], 0.99)
-	out.WallWithout, out.WallWith = part(wall[0], 0.99), part(wall[1], 0.99)
-	out.Asked, out.AnswerP50 = len(r.answers), partOf(r.answers, 0.5)
-	out.AnswerP99, out.AnswerMax = partOf(r.answers, 0.99), partOf(r.answers, 1)
-	return r.settle(ctx)
 }
 
 func (r *run) stats() kept.Stats {
@@ -198,7 +150,7 @@ func (r *run) failed() error {
 
 // settle has all trades be answered, and all that was changed be written.
 func (r *run) settle(ctx context.Context) error {
-	world.StateOf[fair](r.world).Trades = 0
+	world.StateOf[fair](r.world).Trades = 0 // from here on the other world is not played
 	for r.stats().Pending > 0 {
 		if err := errors.Join(r.tick(), ctx.Err(), r.failed()); err != nil {
 			return err
@@ -232,6 +184,14 @@ func (r *run) verify(ctx context.Context, db database.Database, out *Row) error 
 		return err
 	}
 	stats := r.stats()
+	written, answers, done := int64(0), uint64(s.Answers), stats.Requests-stats.Again
+	for _, c := range s.Classes { // and not what the desk itself notes of its world
+		if slices.ContainsFunc(r.game.Classes(), func(i *world.ClassInfo) bool {
+			return i.Name() == c.Class
+		}) {
+			written += c.Rows
+		}
+	}
 	gold, rows := 0, int64(0)
 	for _, b := range world.All[body](r.world) {
 		gold += b.Gold
@@ -253,9 +213,9 @@ func (r *run) verify(ctx context.Context, db database.Database, out *Row) error 
 		}
 	}
 	switch {
-	case s.Rows != rows:
-		out.Wrong = fmt.Sprintf("there are %d rows, and %d things", s.Rows, rows)
-	case uint64(s.Answers) != stats.Requests-stats.Again:
+	case written != rows:
+		out.Wrong = fmt.Sprintf("there are %d rows, and %d things", written, rows)
+	case answers > done || stats.Prunes == 0 && answers < done:
 		out.Wrong = fmt.Sprintf("%d answers for %d requests", s.Answers, stats.Requests)
 	case gold != riches*int(rows)/2:
 		out.Wrong = fmt.Sprintf("there are %d pieces of gold, and were %d", gold, riches*rows/2)

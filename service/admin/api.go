@@ -34,8 +34,10 @@ type Game struct {
 	// Status is what /status says, asked within Do, and Metrics what /metrics does.
 	Status  func() any
 	Metrics func() []byte
-	// Mirrored says that the world is not this server's alone.
+	// Mirrored says that the world is not this server's alone. Group is the group that shares it,
+	// or nil.
 	Mirrored bool
+	Group    *Group
 
 	// Save makes the whole game durable, and says up to which tick. It may be nil.
 	Save func(ctx context.Context) (world.Tick, error)
@@ -149,6 +151,12 @@ func init() { // a variable would refer to itself, as the index lists them
 		{post, "welcome", Operate, small, (*API).welcome},
 		{post, "bundle", Operate, small, (*API).bundle},
 		{post, "shutdown", Operate, small, (*API).shutdown},
+		{get, "handover", Watch, small, (*API).handover},
+		{post, "world", Operate, small, (*API).world},
+		{post, "halt", Operate, small, (*API).halt},
+		{post, "used", Operate, small, (*API).used},
+		{post, "cede", Operate, small, (*API).cede},
+		{post, "goon", Operate, small, (*API).goOn},
 		{get, "audit", Operate, small, (*API).audit},
 	}
 }
@@ -301,27 +309,6 @@ func find(r *http.Request) (*route, error) {
 	}
 	return nil, refuse(http.StatusNotFound, "not_found", "there is no %.80q; GET %s lists what "+
 		"there is", r.URL.Path, Path)
-}
-
-// An Index is the answer of the API's root: what this token may ask.
-type Index struct {
-	Game string `json:"game"`
-	Name string `json:"name"` // of the token
-	Role Role   `json:"role"`
-	// Mirrored says that the world is one of several copies: what is changed in it is so in all.
-	Mirrored bool     `json:"mirrored"`
-	Paths    []string `json:"paths"`
-}
-
-func (a *API) index(c *call) (any, error) {
-	out := Index{Game: a.game.Title.Name(), Name: c.token.Name, Role: c.token.Role,
-		Mirrored: a.game.Mirrored}
-	for i := range routes {
-		if rt := &routes[i]; rt.role <= c.token.Role {
-			out.Paths = append(out.Paths, rt.method+" "+Path+rt.name)
-		}
-	}
-	return out, nil
 }
 
 // summary is a body as the audit log has it: JSON as it is, without what is long.

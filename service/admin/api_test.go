@@ -38,6 +38,9 @@ func TestRoles(t *testing.T) {
 		"knobs":   KnobsRequest{[]Setting{{"gravity.pull", "2"}}},
 	}
 	want := map[string]int{"kick": http.StatusNotFound}
+	for _, name := range []string{"handover", "world", "halt", "used", "cede", "goon"} {
+		want[name] = http.StatusConflict // it is no mirror; see TestHandover
+	}
 	for _, rt := range routes {
 		for role := Role(0); role <= Operate; role++ {
 			if role == 0 {

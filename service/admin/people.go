@@ -33,6 +33,11 @@ type Person struct {
 	Sent      uint64  `json:"sent_bytes"`
 	Received  uint64  `json:"received_bytes"`
 	Rate      int     `json:"rate"`
+	// Of the client's prediction, as it says itself: ticks ahead of the newest snapshot, ticks
+	// computed again in a second, and which share of its time all of that takes.
+	Ahead     float64 `json:"ahead_ticks"`
+	Predicted int     `json:"predicted_again"`
+	Busy      float64 `json:"busy"`
 }
 
 // People are the answer to who is there.
@@ -43,12 +48,13 @@ type People struct {
 
 // person describes a seat.
 func (a *API) person(s *server.Seat, role Role) Person {
-	q, l := s.Quality(), s.Ledger()
+	q, l, f := s.Quality(), s.Ledger(), s.Predicts()
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	p := Person{
 		Client: s.Client, Player: uint16(s.Player), Name: s.Name, Kind: "player", Away: s.Away(),
 		RoundTrip: ms(q.RoundTrip), Jitter: ms(q.Jitter), LossIn: q.LossIn, LossOut: q.LossOut,
 		Sent: l.Total(), Received: l.Received, Rate: q.Rate,
+		Ahead: float64(f.Ahead) / 16, Predicted: int(f.Again), Busy: f.Share(),
 		Muted: a.folder.Sanctioned(Mute, s.Client, s.Addr().Addr()) != nil,
 	}
 	if s.Spectator() {
@@ -113,8 +119,8 @@ func pick(s *server.Server, who string) (*server.Seat, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, refuse(http.StatusNotFound, "nobody", "there is nobody called %.60q here: GET "+
-			"players lists who there is", who)
+		return nil, refuse(http.StatusNotFound, "nobody", "there is nobody called %.60q here; "+
+			"players says who there is", who)
 	}
 	var list []string
 	for _, seat := range found {

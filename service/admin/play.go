@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -17,6 +18,27 @@ import (
 	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
+
+// An Index is the answer of the API's root: what this token may ask.
+type Index struct {
+	Game string `json:"game"`
+	Name string `json:"name"` // of the token
+	Role Role   `json:"role"`
+	// Mirrored says that the world is one of several copies: what is changed in it is so in all.
+	Mirrored bool     `json:"mirrored"`
+	Paths    []string `json:"paths"`
+}
+
+func (a *API) index(c *call) (any, error) {
+	out := Index{Game: a.game.Title.Name(), Name: c.token.Name, Role: c.token.Role,
+		Mirrored: a.game.Mirrored}
+	for i := range routes {
+		if rt := &routes[i]; rt.role <= c.token.Role {
+			out.Paths = append(out.Paths, rt.method+" "+Path+rt.name)
+		}
+	}
+	return out, nil
+}
 
 func (a *API) status(c *call) (any, error) {
 	var out any
@@ -74,9 +96,8 @@ func (a *API) setPaused(c *call, on bool) (any, error) {
 	if err := checkLine("the reason", q.Why, wire.MaxText); err != nil {
 		return nil, err
 	}
-	if a.game.Mirrored {
-		return nil, refuse(http.StatusConflict, "mirrors", "a game on mirrors cannot be paused: "+
-			"its world is not one server's to stop")
+	if a.game.Group != nil {
+		return a.pauseGroup(c, on, q.Why)
 	}
 	var out Paused
 	err := a.with(c, func(s *server.Server) error {
@@ -85,6 +106,34 @@ func (a *API) setPaused(c *call, on bool) (any, error) {
 		return nil
 	})
 	return out, err
+}
+
+// pauseTime is how long an answer waits until the world of mirrors stands still, or goes on.
+const pauseTime = 5 * time.Second
+
+// pauseGroup has all mirrors stand still, or go on, and answers when this one does.
+func (a *API) pauseGroup(c *call, on bool, why string) (any, error) {
+	var out Paused
+	for end := time.Now().Add(pauseTime); ; {
+		err := a.with(c, func(s *server.Server) error {
+			out = Paused{s.Paused(), uint64(s.World().Tick())}
+			return notNow(a.game.Group.Mirror.SetPaused(on, why))
+		})
+		switch {
+		case err != nil:
+			return nil, err
+		case out.Paused == on:
+			return out, nil
+		case time.Now().After(end):
+			return nil, refuse(http.StatusServiceUnavailable, "late",
+				"the mirrors have not agreed within %v, and may yet: ask at status", pauseTime)
+		}
+		select {
+		case <-c.Done():
+			return nil, c.Err()
+		case <-time.After(2 * a.game.Title.Game.TickLength()):
+		}
+	}
 }
 
 func (a *API) pause(c *call) (any, error)  { return a.setPaused(c, true) }
@@ -142,9 +191,9 @@ func (a *API) level(c *call) (any, error) {
 	}
 	if a.game.Mirrored {
 		return nil, refuse(http.StatusConflict, "mirrors", "mirrors stay in the level that their "+
-			"game "+
-			"was founded with: found another game with --uber --level, and send players there by "+
-			"drain; what the game takes as content can be changed")
+			"game was founded with: found another group with the same --key by --uber --level %s, "+
+			"and send everyone there by: admin drain ADDRESS. What the game takes as content can "+
+			"be changed", cmp.Or(q.Name, "NAME"))
 	}
 	l, err := a.readLevel(q)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/coeval-dev/coeval/conn"
@@ -43,6 +44,11 @@ type Options struct {
 	// is. It still listens, and whichever works first wins. Default: 700 ms. Below zero, only when
 	// the connection has ended.
 	Silence time.Duration
+	// Stay keeps the client from going to a nearer server of its own accord. Otherwise it begins at
+	// the nearest of the servers that the token names, measures all that it is told of, and goes on
+	// at one that is much nearer without an interruption; see game.Title.Busy. Over links that lead
+	// to one server only it stays.
+	Stay bool
 	// Dial, if set, makes the link by which another server is reached, for links that lead to one
 	// server only. It is not to wait, and its error means that this server cannot be reached from
 	// here. Without it, Link is used for all.
@@ -70,6 +76,9 @@ type Options struct {
 	// Store keeps the data of levels from one game to the next. By default it is asked for each
 	// time.
 	Store Store
+	// Clock, if set, tells the time by which the client measures what its work takes, and tells the
+	// server for operators to see. A Session has the machine's.
+	Clock func() time.Duration
 	// Tap, if set, is shown what comes and what is sent. It is for instruments, and must change
 	// nothing.
 	Tap Tap
@@ -152,6 +161,8 @@ type Client struct {
 	told     alreadyTold
 
 	commands commands
+	reports  reports
+	uploads  uploads
 	screen   screen
 	names    map[world.Player]string
 	scratch  []byte
@@ -177,6 +188,7 @@ type Stats struct {
 	Worlds         uint64 // that began
 	Returns        uint64 // how often the client came back
 	Moves          uint64 // how often it went on at another server
+	Nearer         uint64 // how often of its own accord, as that was nearer
 	Failed         uint64 // attempts at that which did not get there
 	Early          int    // as the last snapshot told; in quarters of a tick
 	Repeated       uint64 // commands that the server made up, as snapshots told
@@ -217,8 +229,9 @@ func New(o Options) (*Client, error) {
 	c.ways, err = ways.New(ways.Options{
 		Protocol: token.ProtocolID(c.game.Name()), Hash: p.Hash(), Tick: c.game.TickLength(),
 		Token: o.Token, Servers: o.Servers, Conn: o.Conn, ConnectTimeout: o.ConnectTimeout,
-		Return: o.Return, Silence: o.Silence, Dials: o.Dial != nil, Datagram: o.Link.MaxDatagram(),
-		Name: o.Name, Spectate: o.Spectate,
+		Return: o.Return, Silence: o.Silence, Dials: o.Dial != nil, Stay: o.Stay,
+		Datagram: o.Link.MaxDatagram(),
+		Name:     o.Name, Spectate: o.Spectate,
 	})
 	if err != nil {
 		return nil, err
@@ -307,6 +320,23 @@ func (c *Client) Ledger() conn.Ledger { return c.ways.Main().Client().Ledger() }
 // Servers are the other servers of the game that the client knows of, the best first.
 func (c *Client) Servers() []wire.Server { return c.ways.Servers() }
 
+// Places are the servers of the game as far as the client has measured the way to them, the best
+// first, with the one that is played at.
+func (c *Client) Places() []ways.Place { return c.ways.Places() }
+
+// Place is what players call the server that is played at: its name, if another server has told of
+// it, or where it is; empty while there is none.
+func (c *Client) Place() string {
+	w := c.ways.Main()
+	switch {
+	case w.Conn() == nil:
+		return ""
+	case w.Server().Name != "":
+		return w.Server().Name
+	}
+	return w.Conn().Addr().String()
+}
+
 // Moving says whether the client is looking for another server to go on at.
 func (c *Client) Moving() bool { return c.ways.Moving() }
 
@@ -316,7 +346,7 @@ func (c *Client) Ticket() (token.Token, bool) { return c.ways.Main().Client().Ti
 // Stats gives the totals so far.
 func (c *Client) Stats() Stats {
 	s, w := c.stats, c.ways.Stats()
-	s.Returns, s.Moves, s.Failed = w.Returns, w.Moves, w.Failed
+	s.Returns, s.Moves, s.Nearer, s.Failed = w.Returns, w.Moves, w.Nearer, w.Failed
 	s.Bad += w.Bad
 	return s
 }
@@ -324,6 +354,43 @@ func (c *Client) Stats() Stats {
 // Say sends a line of chat.
 func (c *Client) Say(line string) {
 	c.tell(&wire.Message{Kind: wire.Chat, Text: wire.Clip(line, wire.MaxText)})
+}
+
+// SayTo sends a line of chat to some players alone, up to 8, wherever in the game they are. Whoever
+// says it hears it as well, so that it can be shown.
+func (c *Client) SayTo(line string, to ...world.Player) {
+	if len(to) > 0 {
+		c.tell(&wire.Message{Kind: wire.Chat, Text: wire.Clip(line, wire.MaxText),
+			To: to[:min(len(to), wire.MaxTo)]})
+	}
+}
+
+// Speak sends a line as someone types it: "@ada well played" is for ada alone, if there is one
+// player of that name, or of a name that begins so; all else is for everyone.
+func (c *Client) Speak(line string) {
+	if name, rest, ok := strings.Cut(strings.TrimPrefix(line, "@"), " "); ok && line[0] == '@' {
+		if p := c.named(name); p != world.Nobody {
+			c.SayTo(rest, p)
+			return
+		}
+	}
+	c.Say(line)
+}
+
+// named finds the one player that can be meant by a name, or Nobody.
+func (c *Client) named(name string) (found world.Player) {
+	for p, n := range c.names {
+		switch {
+		case strings.EqualFold(n, name):
+			return p
+		case len(n) < len(name) || !strings.EqualFold(n[:len(name)], name):
+		case found != world.Nobody:
+			return world.Nobody // more than one
+		default:
+			found = p
+		}
+	}
+	return found
 }
 
 // Rename asks for another name.

@@ -14,6 +14,8 @@ import (
 // time that runs forward: commands are made and sent about once a tick, however many frames there
 // are.
 func (c *Client) Frame(now time.Duration, command Command) View {
+	c.reports.work(c.o.Clock, true)
+	defer c.reports.work(c.o.Clock, false)
 	c.Receive(now)
 	if now-c.ticked >= c.game.TickLength()*3/4 {
 		c.ticked = now
@@ -102,8 +104,14 @@ func (c *Client) Advance(target world.Tick, command Command) {
 			c.step(t, image)
 		}
 	}
+	if busy := c.o.Title.Busy; busy != nil && busy(shown, me) {
+		c.ways.Hold(busyTime)
+	}
 	c.post()
 }
+
+// busyTime is how long after a fight the client does not go to a nearer server.
+const busyTime = 3 * time.Second
 
 // step predicts up to a tick, for which the player has made a command.
 func (c *Client) step(t world.Tick, image []int32) {
@@ -127,6 +135,8 @@ func (c *Client) Send() {
 	if cn := c.Conn(); cn != nil && c.predicts() {
 		cn.SetSendRate(c.commands.pace.PerSecond())
 	}
+	c.report()
+	c.upload()
 	c.sendState(c.hearing)
 	for _, h := range c.hearings {
 		c.sendState(h)

@@ -14,10 +14,7 @@ import (
 // load gets ready for a level: with its data at hand at once, otherwise when the server has sent
 // it.
 func (c *Client) load(w *ways.Way) {
-	if c.scene.way != w {
-		c.scene.paused = false // the server will say if it is
-	}
-	c.scene.way, c.scene.named = w, c.now
+	c.scene.way, c.scene.named, c.scene.paused = w, c.now, w.Paused()
 	c.hearing, c.hearings = nil, c.hearings[:0]
 	m := w.Level()
 	hash := game.LevelHash(m.Data)
@@ -149,7 +146,7 @@ func (c *Client) said(m *wire.Message) {
 		}
 		return
 	case wire.Chat:
-		w.Kind, w.Player, w.Name = Chat, m.Player, m.Name
+		w.Kind, w.Player, w.Name, w.To = Chat, m.Player, m.Name, m.To
 		c.call(m.Player, m.Name) // it may be from another server, whose roster is not told here
 	case wire.Notice:
 		w.Kind = Notice

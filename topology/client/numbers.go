@@ -7,6 +7,32 @@ import (
 // Numbers are how the network and the prediction of a session do: what a net graph and a panel
 // show.
 type Numbers struct {
+	Path
+	Ahead          float64 // ticks that the client is ahead of the newest snapshot
+	Behind         float64 // ticks that interpolated things are behind the newest snapshot
+	Early          int     // quarters of a tick that commands came early
+	Snapshots      uint64  // received
+	SnapshotBytes  uint64
+	Received, Sent uint64  // bytes of datagrams, all in
+	Packets        uint64  // received
+	Corrections    uint64  // entities that were not where they were predicted
+	Corrected      float64 // by how much, in the world's units
+	Furthest       float64 // the largest of them
+	Own            float64 // the sum, of the player's own entities alone
+	Repredictions  int
+	Resteps        int
+	Repeated       int // commands that the server had to make up
+	Bad            uint64
+	Returns        uint64
+	Worlds         uint64 // that began: a move to another server of the same game begins none
+	Moves          uint64 // to other servers
+	Nearer         uint64 // of those, of its own accord as the other was nearer
+	Retracted      uint64 // events that were shown and did not happen after all
+	Tick, Known    uint64
+}
+
+// A Path is how the network between a client and its server does.
+type Path struct {
 	RoundTrip, Jitter time.Duration
 	LossIn, LossOut   float64
 	// Rate is bytes a second that may be sent, headers included; Limit what the way to the server
@@ -14,26 +40,6 @@ type Numbers struct {
 	// on the way to the server and on the way back.
 	Rate, Limit       int
 	QueueOut, QueueIn time.Duration
-	Ahead             float64 // ticks that the client is ahead of the newest snapshot
-	Behind            float64 // ticks that interpolated things are behind the newest snapshot
-	Early             int     // quarters of a tick that commands came early
-	Snapshots         uint64  // received
-	SnapshotBytes     uint64
-	Received, Sent    uint64  // bytes of datagrams, all in
-	Packets           uint64  // received
-	Corrections       uint64  // entities that were not where they were predicted
-	Corrected         float64 // by how much, in the world's units
-	Furthest          float64 // the largest of them
-	Own               float64 // the sum, of the player's own entities alone
-	Repredictions     int
-	Resteps           int
-	Repeated          int // commands that the server had to make up
-	Bad               uint64
-	Returns           uint64
-	Worlds            uint64 // that began: a move to another server of the same game begins none
-	Moves             uint64 // to other servers
-	Retracted         uint64 // events that were shown and did not happen after all
-	Tick, Known       uint64
 }
 
 // A Sample is one moment of the net graph.
@@ -80,7 +86,7 @@ func (s *Session) measure(v *View) {
 	}
 	st, l := c.Stats(), c.Ledger()
 	n.Snapshots, n.SnapshotBytes, n.Early = st.Snapshots, st.Bytes, st.Early
-	n.Bad, n.Returns, n.Moves = st.Bad, st.Returns, st.Moves
+	n.Bad, n.Returns, n.Moves, n.Nearer = st.Bad, st.Returns, st.Moves, st.Nearer
 	n.Received, n.Packets, n.Sent = l.Received, l.ReceivedPackets, l.Total()
 	n.Retracted += uint64(len(v.Retracted))
 	sample := Sample{

@@ -64,6 +64,10 @@ func (c *Client) handle() {
 			}
 		case ways.Bulk:
 			c.bulk(e.Tag, e.Data)
+		case ways.Carried:
+			c.carriedUpload(e.Way, e.Same)
+		case ways.Taken:
+			c.taken(e.Way, e.Words)
 		case ways.Said:
 			c.said(e.Words)
 		case ways.Welcomed:
@@ -174,7 +178,7 @@ func (c *Client) goOn(w *ways.Way) {
 	}
 	c.hearing, c.hearings = h, c.hearings[:0]
 	h.fresh = true
-	c.scene.way, c.scene.paused = w, false
+	c.scene.way, c.scene.paused = w, w.Paused()
 	c.carried = newCarriedOver(c.predict.Truth(), h.start, c.now+carryTime)
 	h.start = nil
 	c.told.moved()

@@ -10,6 +10,7 @@ import (
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/topology/ways"
 	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -51,6 +52,8 @@ type Session struct {
 	why    error         // the same, or why none was found
 	fatal  error         // why there is no more to try
 
+	uploads uploads // that wait for a connection
+
 	numbers Numbers
 	graph   Graph
 }
@@ -65,6 +68,10 @@ var ErrOver = errors.New("the session is over")
 
 // NewSession makes a session, which begins to look for its server with the first Frame.
 func NewSession(o SessionOptions) *Session {
+	if o.Clock == nil {
+		began := time.Now()
+		o.Clock = func() time.Duration { return time.Since(began) }
+	}
 	s := &Session{o: o}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
@@ -146,12 +153,14 @@ func (s *Session) Enter(e Entry) {
 		s.later()
 		return
 	}
+	c.uploads.queue, s.uploads.queue = s.uploads.queue, nil
 	s.client = c
 }
 
 // ended looks at why a connection is over, and whether to seek another.
 func (s *Session) ended(err error) {
 	_ = s.client.Close() // nothing more is expected of its links
+	s.uploads.queue = s.client.uploads.queue
 	s.client = nil
 	var end *EndError
 	var version *VersionError
@@ -208,6 +217,23 @@ func (s *Session) Server() netip.AddrPort {
 	return s.client.Conn().Addr()
 }
 
+// Place is what players call the server that is played at: its name, such as that of a city, or
+// where it is; empty while there is none.
+func (s *Session) Place() string {
+	if s.client == nil {
+		return ""
+	}
+	return s.client.Place()
+}
+
+// Places are the servers of the game as far as they were measured, the best first.
+func (s *Session) Places() []ways.Place {
+	if s.client == nil {
+		return nil
+	}
+	return s.client.Places()
+}
+
 // Truth is what the server last said of everything in view, or nil.
 func (s *Session) Truth() *world.World {
 	if s.client == nil {
@@ -248,6 +274,22 @@ func (s *Session) Say(line string) {
 	if s.client != nil {
 		s.client.Say(line)
 	}
+}
+
+// Speak sends a line as someone types it, which may be for one player alone; see Client.Speak.
+func (s *Session) Speak(line string) {
+	if s.client != nil {
+		s.client.Speak(line)
+	}
+}
+
+// Upload sends data in one piece; see Client.Upload. What the server has not taken when a
+// connection is over is sent by the next.
+func (s *Session) Upload(name string, data []byte) error {
+	if s.client != nil {
+		return s.client.Upload(name, data)
+	}
+	return s.uploads.add(s.o.Title, name, data)
 }
 
 // Close ends the session, without a word to the server: the seat is kept for a while.

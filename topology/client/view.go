@@ -41,6 +41,8 @@ type View struct {
 	Moved []wire.Server
 	// Words are what the server or other players said, and pauses.
 	Words []Word
+	// Uploads are what became of data that was sent by Client.Upload.
+	Uploads []Uploaded
 	// Ended says that the game is over for this player, and Err why, or nil if they left.
 	Ended bool
 	Err   error
@@ -52,6 +54,8 @@ type Word struct {
 	Player world.Player // who says it, for Chat
 	Name   string       // the same, by name
 	Text   string
+	// To is for whom alone it was said, for Chat; empty if everyone heard it.
+	To []world.Player
 }
 
 // WordKind says what a Word is.
@@ -95,6 +99,9 @@ func (c *Client) Show() View {
 	s := &c.screen
 	v := View{Me: c.Player(), Phase: c.Phase(), Truth: c.Truth()}
 	s.news(&v)
+	u := &c.uploads
+	u.gave, u.done = u.done, u.gave[:0]
+	v.Uploads = u.gave
 	if p := c.predict; p != nil {
 		if v.Phase == Playing && p.Started() {
 			s.world, v.Fresh = p.Show(c.now), true

@@ -68,6 +68,7 @@
 //	show.go               the server that clients see
 //	handover.go           what a newcomer is sent
 //	keeping.go, revive.go what is kept on disk, and how mirrors come back after a crash
+//	halt.go               how a group gives its game to another
 //
 // docs/architecture.md follows a command through them, from one mirror's client to another's.
 //

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -97,6 +98,12 @@ func blob(c *bits.Cursor, v *[]byte, most uint64) {
 	if c.OK() {
 		c.Bytes(v, int(n))
 	}
+}
+
+// why is a reason to come to a mirror.
+func why(c *bits.Cursor, w *wire.Why) {
+	c.U8((*byte)(w))
+	c.Check(*w < wire.Whys)
 }
 
 // text is one of at most most bytes; what is longer is cut between two characters.

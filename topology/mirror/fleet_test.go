@@ -94,9 +94,12 @@ func (f *fleet) seed(parts ...int) (s [32]byte) {
 
 // launch makes a machine, and its mirror. The first founds the game.
 func (f *fleet) launch(name string, c netsim.Conditions) *machine {
-	s := &machine{
-		fleet: f, name: name, between: f.net.Endpoint("m" + name),
-		public: f.net.Endpoint("s" + name)}
+	return f.launchMachine(&machine{fleet: f, name: name}, c)
+}
+
+// launchMachine does the same for a machine with options of its own.
+func (f *fleet) launchMachine(s *machine, c netsim.Conditions) *machine {
+	s.between, s.public = f.net.Endpoint("m"+s.name), f.net.Endpoint("s"+s.name)
 	s.between.SetInbox(1 << 16)
 	s.public.SetInbox(1 << 16)
 	for _, other := range f.machines {

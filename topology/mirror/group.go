@@ -231,6 +231,9 @@ func (m *Mirror) event(e *crimp.Event) error {
 	case crimp.Denied:
 		return m.end(fmt.Errorf("%w: not let in: %s%s", ErrEnded, e.Reason, advice(e)))
 	case crimp.Dismissed:
+		if m.halt.told {
+			return m.end(fmt.Errorf("%w: %w", ErrEnded, ErrCeded))
+		}
 		if m.life.phase == Leaving || e.Reason == crimp.ReasonClosed {
 			return m.end(fmt.Errorf("%w: %s", ErrEnded, e.Reason))
 		}
@@ -255,7 +258,7 @@ func advice(e *crimp.Event) string {
 // waits: they would not hear it.
 func (m *Mirror) provide() {
 	g := &m.group
-	if len(g.wanting) == 0 {
+	if len(g.wanting) == 0 || m.halt.at != 0 { // who comes later would not know of the halt
 		return
 	}
 	members := g.node.Group().Members()

@@ -23,6 +23,7 @@ type handover struct {
 	version uint8
 	level   server.Level
 	roll    roll
+	pause   pause
 	mirrors []*peer // the one that sends it first
 	world   []byte  // the settled one, saved
 
@@ -35,7 +36,7 @@ type handover struct {
 	rulings [][]byte
 }
 
-const handoverVersion = 2
+const handoverVersion = 3
 
 // fields reads or writes the handover.
 func (h *handover) fields(c *bits.Cursor, k *codec) {
@@ -48,6 +49,7 @@ func (h *handover) fields(c *bits.Cursor, k *codec) {
 	c.U64(&h.level.Secret)
 	blob(c, &h.level.Data, 1<<30)
 	h.roll.fields(c)
+	h.pause.fields(c)
 	list(c, &h.mirrors, func(p **peer) {
 		if c.Reading() {
 			*p = newPeer(0)
@@ -114,7 +116,8 @@ func (k *codec) stamped(c *bits.Cursor, cmd *timeline.Command) {
 
 // handOver writes what a newcomer needs to know.
 func (m *Mirror) handOver(to member.ID) []byte {
-	h := &handover{version: handoverVersion, level: m.show.level, roll: m.roll}
+	h := &handover{version: handoverVersion, level: m.show.level, roll: m.roll,
+		pause: m.pause}
 	own := &peer{standing: m.in.standing, id: m.roll.self, have: m.holds()}
 	own.newest, own.next = m.in.sent, m.in.sent+1
 	h.mirrors = append([]*peer{own}, m.peers.without(to)...)
@@ -166,7 +169,8 @@ func (m *Mirror) takeOver(b []byte) error {
 	maps.Copy(m.roll.leaders, h.roll.leaders)
 	maps.Copy(m.roll.epochs, h.roll.epochs)
 	maps.Copy(m.roll.ended, h.roll.ended)
-	m.clock.enter(time.Duration(w.Tick()) * m.game.TickLength())
+	m.pause = h.pause
+	m.clock.enter(time.Duration(w.Tick())*m.game.TickLength() + m.pause.shift)
 	if err := m.openLine(w, h); err != nil {
 		return err
 	}
@@ -190,7 +194,7 @@ func (m *Mirror) takeOver(b []byte) error {
 
 // goOn tells the timeline what else the other mirror's knew.
 func (m *Mirror) goOn(h *handover) error {
-	now, self := m.clock.now(), m.roll.self
+	now, self := m.worldTime(), m.roll.self
 	if m.line.Waits() {
 		var list []timeline.Membership
 		for _, x := range h.members {

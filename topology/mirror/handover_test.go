@@ -3,6 +3,7 @@ package mirror
 import (
 	"bytes"
 	"testing"
+	"time"
 
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/member"
@@ -26,6 +27,7 @@ func FuzzHandover(f *testing.F) {
 		version: handoverVersion, level: server.Level{Name: "duel", Seed: 5, Data: []byte{1, 2}}}
 	h.roll = newRoll(60)
 	h.roll.final = 12
+	h.pause = pause{at: 77, shift: 3 * time.Hour, changes: 5, why: "tea"}
 	h.roll.led(1, 1)
 	h.roll.led(2, 3)
 	h.roll.registry.apply(&item{what: assignJoin, player: 1, client: 7, member: 2, tick: 100,
@@ -66,7 +68,7 @@ func FuzzHandover(f *testing.F) {
 		if bytes.Equal(data, whole) &&
 			(!h.roll.leaders[2] || h.roll.epochs[1] != 1 || h.mirrors[1].beyond[8].promise != 100 ||
 				h.roll.registry.clients[7].owner() != member.ID(2) || len(h.rulings) != 2 ||
-				string(h.world) != "saved") {
+				string(h.world) != "saved" || h.pause.at != 77 || h.pause.shift != 3*time.Hour) {
 			t.Fatalf("%+v", h)
 		}
 	})

@@ -60,7 +60,8 @@ func (in *ingress) nextHeader(closed world.Tick) header {
 	h := header{waiting: !in.started, promise: closed, count: in.count}
 	for i := range in.pending {
 		if it := &in.pending[i]; it.kind == itemGive || it.kind == itemAssign ||
-			it.kind == itemStart || it.kind == itemTell || it.kind == itemResign {
+			it.kind == itemStart || it.kind == itemTell || it.kind == itemResign ||
+			it.decides() {
 			h.promise = min(h.promise, it.tick-1)
 		}
 	}
@@ -116,7 +117,8 @@ func (m *Mirror) queue(it item) {
 		} else {
 			m.keep(c)
 		}
-	case itemClaim, itemRelease, itemAssign, itemDeny, itemStart, itemResign:
+	case itemClaim, itemRelease, itemAssign, itemDeny, itemStart, itemResign, itemHalt,
+		itemPause:
 		m.item(m.roll.self, &it)
 	}
 }
@@ -124,7 +126,8 @@ func (m *Mirror) queue(it item) {
 // give stamps a command of a client here, with what was shown with it.
 func (m *Mirror) give(p world.Player, t world.Tick, image []int32, s world.Sight) {
 	in := &m.in
-	if m.life.phase != Serving || !in.started || t <= in.from || t < in.open() || m.line == nil {
+	if m.life.phase != Serving || !in.started || t <= in.from || t < in.open() || m.line == nil ||
+		m.halt.closed(t) {
 		m.stats.Dropped++
 		return
 	}
@@ -157,14 +160,16 @@ func (m *Mirror) giveInOrder() {
 }
 
 // send makes packets of what waits: at the latest once a tick, so that others know what to expect
-// of this mirror, and sooner if there are commands.
+// of this mirror, sooner if there are commands, and at once where a trade waits for this disk.
 func (m *Mirror) send() {
 	if !m.goesOn() || m.roll.self == 0 || !m.group.node.Group().Begun() ||
 		m.life.state == cutOff { // the others would only have to ask for it all
 		return
 	}
 	since := m.clock.steady - m.in.sentAt
-	if since < m.sendEvery() || len(m.in.pending) == 0 && since < m.game.TickLength() {
+	switch {
+	case m.keeping.news() && m.congest.stretch <= 1 && since >= m.game.TickLength()/4:
+	case since < m.sendEvery() || len(m.in.pending) == 0 && since < m.game.TickLength():
 		return
 	}
 	m.sendNow()
@@ -186,7 +191,9 @@ func (m *Mirror) sendNow() {
 func (m *Mirror) sendOne(first bool) bool {
 	in := &m.in
 	h := in.nextHeader(in.closed(m.holds()))
-	h.have = min(m.holds(), h.promise) // what is ruled may be further than what is stamped
+	// what is ruled may be further than what is stamped
+	h.have = m.halt.vouches(min(m.holds(), h.promise))
+	m.sayKept(&h)
 	if first {
 		m.clock.tell(&h, m.peers)
 		m.tellHash(&h)

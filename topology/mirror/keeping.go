@@ -4,12 +4,13 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
+	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/keep"
-	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/membership"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -31,6 +32,10 @@ type Keeper interface {
 	Tick(w *world.World, in *world.Inputs, seats []keep.Seat)
 	// Durable is the last tick of a stay's world that a crash cannot take, or 0.
 	Durable(stay uint64) world.Tick
+	// Hurry has all that was told by Tick be made durable at once, as somebody waits for it.
+	Hurry()
+	// Safe is told each time that Mirror.Safe has risen.
+	Safe(world.Tick)
 	// Remember begins to write what must not be forgotten, in place of what was written before,
 	// and gives it a number, which grows; Remembered is up to which the disk has them.
 	Remember(memory []byte) uint64
@@ -46,13 +51,16 @@ type keeping struct {
 	begun   bool   // the keeper was told of this stay's world
 	err     error  // it could not take it
 	known   uint64 // what is remembered, as was passed on
+	vowed   uint64 // what is to be remembered of this stay's group, as it was numbered
 
 	seats   []keep.Seat // of the last settled tick
 	version uint64      // of the registry, by which those are
 	changes world.Tick  // from which tick on they are others; 0 is never
 
-	told    item          // that others were told last about what is durable
-	toldAt  time.Duration // when
+	own     keptSaid      // what this mirror's disk has
+	told    world.Tick    // up to which tick others were told that it has the game
+	wanted  world.Tick    // up to which somebody waits for it
+	repeat  bool          // they were told that it has that, and are to be told once more
 	safe    world.Tick    // up to which tick all disks have the game
 	waitsAt time.Duration // when it was last said for whom this mirror waits
 	waits   string        // what was said then
@@ -75,6 +83,7 @@ func (m *Mirror) keepWorld(w *world.World) error {
 	}
 	k := &m.keeping
 	k.version, k.changes = 0, 0
+	k.told, k.wanted = 0, 0
 	k.kept = nil
 	if err := m.opt.Keeper.Begin(k.stay, w, m.show.level, m.seatsAt(w.Tick())); err != nil {
 		return fmt.Errorf("the game cannot be kept: %w", err)
@@ -113,40 +122,63 @@ func (m *Mirror) seatsAt(t world.Tick) []keep.Seat {
 	return k.seats
 }
 
-const (
-	keptEvery = 250 * time.Millisecond // how often others are told what is durable
-	keptAgain = time.Second            // if it is what they were told
-)
-
-// tellKept tells the others which tick this mirror's disk has, and finds out which all disks have.
-func (m *Mirror) tellKept() {
-	k, now := &m.keeping, m.clock.steady
-	if !m.keeps() && !slices.ContainsFunc(m.peers,
-		func(p *peer) bool { return p.kept.what == keptUpTo }) {
+// lookAtDisk looks which tick this mirror's disk has, and finds out which all disks have.
+func (m *Mirror) lookAtDisk() {
+	k := &m.keeping
+	k.own = keptSaid{}
+	switch {
+	case m.keeps():
+		k.own = keptSaid{epoch: m.roll.epoch, what: keptUpTo}
+		if k.begun {
+			k.own.tick = m.opt.Keeper.Durable(k.stay)
+		}
+	case slices.ContainsFunc(m.peers, func(p *peer) bool { return p.kept.what == keptUpTo }):
+		k.own = keptSaid{epoch: m.roll.epoch, what: keptNothing}
+	default:
 		return // nobody asks
 	}
-	it := item{kind: itemKept, epoch: m.roll.epoch, what: keptNothing}
-	if m.keeps() {
-		it.what = keptUpTo
-		if k.begun {
-			it.tick = m.opt.Keeper.Durable(k.stay)
-		}
+	was := k.safe
+	if m.findSafe(); k.safe != was && m.keeps() {
+		m.opt.Keeper.Safe(k.safe)
 	}
-	same := it.epoch == k.told.epoch && it.tick == k.told.tick
-	if since := now - k.toldAt; since >= keptAgain || since >= keptEvery && !same {
-		k.told, k.toldAt = it, now
-		m.queue(it)
+}
+
+// sayKept puts into a packet what this mirror's disk has. Every packet says it, so that it does not
+// matter which of them are lost.
+func (m *Mirror) sayKept(h *header) {
+	k := &m.keeping
+	if h.disk = k.own.what != 0; !h.disk {
+		return
 	}
-	m.findSafe(it.tick)
+	h.kept = k.own
+	h.kept.tick = min(h.kept.tick, h.promise)
+	k.repeat = k.told < k.wanted && h.kept.tick >= k.wanted
+	k.told = h.kept.tick
+}
+
+// Hurry has what is settled be flushed, and the others told, sooner than they are otherwise: for a
+// request that waits for Safe. All mirrors know of it at about the same time, as they settle the
+// same, so each does it by itself and none has to be asked.
+func (m *Mirror) Hurry() {
+	if m.keeps() && m.keeping.begun {
+		m.keeping.wanted = m.stats.Settled
+		m.opt.Keeper.Hurry()
+	}
+}
+
+// news says whether somebody waits for what this mirror's disk has since the last packet. It is
+// said twice, as the first packet may be lost.
+func (k *keeping) news() bool {
+	return k.repeat || k.told < k.wanted && k.own.tick >= k.wanted
 }
 
 // findSafe finds out which tick all disks of the group have. Each member counts, also one that has
 // just come and has no world yet: then whoever comes back has it, as a voter that was given a world
 // was given one that is as late. What was said under another roster does not count.
-func (m *Mirror) findSafe(own world.Tick) {
+func (m *Mirror) findSafe() {
 	t := world.Tick(maxTick)
 	if m.keeps() {
-		t = own
+		t = m.keeping.own.tick
 	}
 	for _, id := range m.group.node.Group().Members() {
 		if id == m.roll.self {
@@ -165,14 +197,8 @@ func (m *Mirror) findSafe(own world.Tick) {
 	}
 }
 
-// hearKept takes what another mirror says of its disk.
-func (m *Mirror) hearKept(from member.ID, it *item) {
-	if p := m.peers.of(from); p != nil {
-		p.kept = keptSaid{it.epoch, it.what, it.tick}
-	}
-}
-
-// keptSaid is what a mirror has said of its disk.
+// keptSaid is what a mirror says of its disk: under which roster, and up to which tick it has the
+// game.
 type keptSaid struct {
 	epoch uint32
 	what  byte
@@ -184,6 +210,19 @@ const (
 	keptNothing byte = 1 // it has none
 	keptUpTo    byte = 2
 )
+
+// fields reads or writes it. The tick is no later than the packet's promise.
+func (s *keptSaid) fields(c *bits.Cursor, promise world.Tick) {
+	bits.Number(c, &s.epoch, math.MaxUint32)
+	var behind uint64
+	if s.what == keptUpTo {
+		behind = 1 + uint64(promise-s.tick)
+	}
+	bits.Number(c, &behind, 1+uint64(promise))
+	if s.what = keptNothing; behind > 0 {
+		s.what, s.tick = keptUpTo, promise+1-world.Tick(behind)
+	}
+}
 
 // Safe is the tick up to which every mirror that keeps the game has it on its disk: whatever
 // crashes, the group goes on from there or later.

@@ -252,7 +252,11 @@ func (m *Mirror) Leave() {
 func (m *Mirror) depart() {
 	s := m.show.server
 	players := s != nil && s.Population().Players > 0
-	if m.life.leaveBy == 0 || m.clock.steady < m.life.leaveBy && len(m.peers) > 0 && players {
+	waits := len(m.peers) > 0 && players
+	if h := &m.halt; h.told {
+		waits = players || m.clock.steady < h.since+cedesAtLeast
+	}
+	if m.life.leaveBy == 0 || m.clock.steady < m.life.leaveBy && waits {
 		return
 	}
 	if m.life.to(leaving) {

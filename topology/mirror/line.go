@@ -72,9 +72,18 @@ func (m *Mirror) awaitMirrors(gone *peer) {
 			x.From = max(x.From, m.in.from)
 		}
 	}
-	if err := m.line.SetMirrors(m.clock.now(), list); err != nil {
+	if err := m.line.SetMirrors(m.worldTime(), list); err != nil {
 		m.again(err.Error())
 	}
+}
+
+// due is the tick that is stamped now. While the group halts, time goes on without the world, so
+// that mirrors go on promising, and know by that who holds what was decided.
+func (m *Mirror) due() world.Tick {
+	if m.halt.at != 0 {
+		return timeline.NewClock(m.line.Settled()).Upcoming(m.clock.now() - m.pause.shift)
+	}
+	return m.line.Stamp(m.worldTime())
 }
 
 // advance lets the timeline compute what is due, and keeps what it says.
@@ -82,12 +91,11 @@ func (m *Mirror) advance() error {
 	if m.line == nil || m.clock.unsure || m.life.still() {
 		return nil
 	}
-	now := m.clock.now()
-	m.in.stamp = max(m.in.stamp, m.line.Stamp(now))
+	m.in.stamp = max(m.in.stamp, m.due())
 	if m.line.Waits() {
 		m.giveInOrder()
 	}
-	if err := m.line.Advance(now); err != nil {
+	if err := m.line.Advance(m.worldTime()); err != nil {
 		return m.failed(err)
 	}
 	for _, n := range m.line.Notices() {

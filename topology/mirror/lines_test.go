@@ -13,6 +13,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/topology/server"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -202,7 +203,7 @@ func (s *machine) pushes(client uint64) {
 	h := m.roll.registry.clients[client]
 	switch {
 	case h == nil && m.roll.claims[client] == nil:
-		m.claim(client, "pusher")
+		m.claim(client, "pusher", wire.Journey{})
 	case h != nil && h.owner() == m.roll.self:
 		m.give(h.player, m.in.open()+1, []int32{int32(s.net.Rand().IntN(2))}, world.Sight{})
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/member"
+	"github.com/coeval-dev/coeval/membership"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/topology/drive"
 	"github.com/coeval-dev/coeval/world"
@@ -19,13 +20,14 @@ type Mirror struct {
 	game  *world.Game
 	codec *codec
 
-	life  life  // joining, serving, leaving
-	group group // how the others are reached
-	clock clock // the time that all keep
-	roll  roll  // who leads, and who speaks for whom
-	peers peers // what has come from each other mirror
-	in    ingress
-	show  show // what clients are told and shown
+	life   life   // joining, serving, leaving
+	group  group  // how the others are reached
+	clock  clock  // the time that all keep
+	roll   roll   // who leads, and who speaks for whom
+	places places // who comes and goes, and who may
+	peers  peers  // what has come from each other mirror
+	in     ingress
+	show   show // what clients are told and shown
 
 	congest congestion // what is done where lines carry too little
 
@@ -35,6 +37,8 @@ type Mirror struct {
 	undecided []timeline.Command // it is not known whether they count, or there is no room yet
 	settle    settling           // what may be settled, and whether it is the same everywhere
 	keeping   keeping            // what is kept on disk
+	halt      halt               // how far the game is given to another group
+	pause     pause              // whether the world stands still, and for how long it has
 
 	stats Stats
 	calls drive.Calls
@@ -58,7 +62,12 @@ func New(o Options) (*Mirror, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.opt.Found = m.opt.Found && !back
+	if back && m.opt.Handover.Inherit != nil {
+		return nil, errors.New("mirror: there is another game on the disk already")
+	}
+	if m.opt.Found = m.opt.Found && !back; m.opt.Handover.Inherit != nil {
+		m.group.anew = membership.Anew{Epoch: m.opt.Handover.Epoch, ID: founder}
+	}
 	if err := m.join(); err != nil {
 		return nil, err
 	}
@@ -79,6 +88,7 @@ func (m *Mirror) reset() {
 	m.line, m.ruled, m.exact, m.undecided = nil, rulings{}, exactForm{}, nil
 	m.show.was = timeline.Stats{}
 	m.show.stale = true
+	m.halt, m.pause = halt{}, pause{}
 }
 
 // founder is the number of the mirror that founds a game.
@@ -86,6 +96,9 @@ const founder member.ID = 1
 
 // found begins a game, or goes on with one that was kept.
 func (m *Mirror) found() error {
+	if s := m.opt.Handover.Inherit; s != nil {
+		return m.goOnWith(s)
+	}
 	if k := m.keeping.kept; k != nil {
 		return m.goOnWith(&k.Snapshot)
 	}
@@ -153,7 +166,11 @@ func (m *Mirror) poll(now time.Duration) error {
 		m.resume()
 		m.rule()
 		m.remind()
-		m.tellKept()
+		m.lookAtDisk()
+		if err := m.halts(); err != nil {
+			return err
+		}
+		m.pauses()
 		m.takeWaiting()
 		m.allow()
 	}

@@ -54,6 +54,9 @@ const (
 	// this mirror came back after a crash, and waits; Text says for whom
 	Returning
 	Revived // most had died, and this mirror begins the game again with what was kept up to Tick
+	Halts   // nothing counts after Tick, as another group is to have the game
+	GoesOn  // nobody has taken the game that halted at Tick, and it goes on
+	Ceded   // another group has the game from Tick on; Text says where
 )
 
 var newsNames = [...]string{
@@ -62,7 +65,8 @@ var newsNames = [...]string{
 	"settled worlds differ", "clock jumped", "refused", "player moved", "ended", "line down",
 	"line up", "told different things", "signed something else", "keeps its world",
 	"multicast passes", "multicast does not pass", "lines congested", "lines relieved",
-	"packets taken back", "coming back", "begins the game again"}
+	"packets taken back", "coming back", "begins the game again", "halts", "goes on",
+	"the game is another group's"}
 
 func (k NewsKind) String() string {
 	if int(k) < len(newsNames) {

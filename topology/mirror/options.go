@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/keep"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/membership"
 	"github.com/coeval-dev/coeval/timeline"
@@ -82,6 +83,11 @@ type Options struct {
 	// if nil: those of the title.
 	Margins []timeline.Margin
 
+	// Room is how many players this mirror should have at most, while others have room: beyond it
+	// newcomers are sent to the nearest mirror that has, and nobody is let in who has another
+	// mirror that works. It is not a limit where a mirror dies and all others are full. Default:
+	// as many as the game has.
+	Room int
 	// SendEvery is how often commands that have come in are passed on; more often means earlier, in
 	// more packets. Default: half a tick.
 	SendEvery time.Duration
@@ -96,23 +102,47 @@ type Options struct {
 	// 3 s.
 	LeaveTime time.Duration
 
+	// Handover is how a game goes from one group to another.
+	Handover Handover
+
 	// Keeper, if set, keeps the game on a disk. A mirror whose disk has a game does not found one,
 	// whatever Found says: it joins the others if they play, and if most of them died as well,
 	// those that come back go on together with the latest world that they kept.
 	Keeper Keeper
-	// FoundAnew has this mirror go on alone with what its disk has, as a new group. What the
-	// others' disks have beyond it is lost; and if others can still go on with the old group there
-	// are two games. It is for when too few come back.
-	FoundAnew bool
-	// ReviveAfter is how long mirrors that come back wait for those that lack, once they are
-	// enough to go on. Default: 5 s, and at least twice Silence.
-	ReviveAfter time.Duration
+	// Revival is how mirrors that keep the game come back together.
+	Revival Revival
 
 	// Settled, if set, is called with each settled world, tick after tick, and with what went in:
 	// for recording.
 	Settled func(w *world.World, in *world.Inputs)
 	// News is told what happens between mirrors.
 	News func(News)
+}
+
+// A Revival is how mirrors that keep a game come back after most of them died.
+type Revival struct {
+	// Anew has this mirror go on alone with what its disk has, as a new group. What the others'
+	// disks have beyond it is lost; and if others can still go on with the old group there are two
+	// games. It is for when too few come back.
+	Anew bool
+	// After is how long mirrors that come back wait for those that lack, once they are enough to go
+	// on. Default: 5 s, and at least twice Silence.
+	After time.Duration
+}
+
+// A Handover is how a game goes from one group of mirrors to another, such as one of a new program;
+// see Halt.
+type Handover struct {
+	// Inherit, with Options.Found, is a game to go on with that another group has ceded: its last
+	// world. Epoch is higher than that of any decree of that group, so that what those decided
+	// outside of the game is told from what is decided here; see Decree. It may be 0 where nothing
+	// is.
+	Inherit *keep.Snapshot
+	Epoch   uint32
+	// Ceded, if set, is called once this group has ceded the game after a tick, to a group that
+	// players reach at these addresses, until it says that this cannot be forgotten any more: a
+	// mirror that keeps the game must not come back with it. It must not wait.
+	Ceded func(after world.Tick, to []netip.AddrPort) bool
 }
 
 // About is what mirrors must have in common, and a witness with them; see package membership. Who
@@ -132,7 +162,7 @@ func (o *Options) About() (membership.About, error) {
 	if f.Exact {
 		kind += " exact"
 	}
-	text := fmt.Sprintf("timeline %s\nwindow %v\nhistory %v\n%s", kind, f.window(), f.History,
+	text := fmt.Sprintf("packets 3\ntimeline %s\nwindow %v\nhistory %v\n%s", kind, f.window(), f.History,
 		g.Describe())
 	return membership.About{Name: g.Name(), Version: p.Hash(), Text: text[:min(len(text), 16<<10)]},
 		nil
@@ -171,12 +201,15 @@ func (o *Options) fill() error {
 		return errors.New(
 			"mirror: no key by which mirrors know each other; give all of them the same " +
 				"Options.Keys")
-	case o.FoundAnew && (o.Keeper == nil || o.Keeper.Kept() == nil):
+	case o.Revival.Anew && (o.Keeper == nil || o.Keeper.Kept() == nil):
 		return errors.New("mirror: there is no game that was kept here to found anew")
 	case !o.Found && len(o.Ask) == 0 && (o.Keeper == nil || o.Keeper.Memory() == nil):
 		return errors.New(
 			"mirror: nobody to ask; name a mirror in Options.Ask, or begin a game with " +
 				"Options.Found")
+	case o.Handover.Inherit != nil && !o.Found:
+		return errors.New("mirror: who goes on with another group's game founds one: set " +
+			"Options.Found")
 	case s.Engine != nil:
 		return errors.New("mirror: Options.Server.Engine is the mirror itself, leave it empty")
 	}
@@ -209,8 +242,8 @@ func (o *Options) fill() error {
 	if o.History < 200*time.Millisecond || o.History > time.Minute {
 		return fmt.Errorf("mirror: a history of %v, want 200 ms to a minute", o.History)
 	}
-	o.Found = o.Found || o.FoundAnew
-	o.ReviveAfter = max(cmp.Or(o.ReviveAfter, 5*time.Second), 2*Silence(o.History))
+	o.Found = o.Found || o.Revival.Anew
+	o.Revival.After = max(cmp.Or(o.Revival.After, 5*time.Second), 2*Silence(o.History))
 	o.HashEvery = cmp.Or(o.HashEvery, 16)
 	o.MaxMirrors = cmp.Or(o.MaxMirrors, 16)
 	o.LeaveTime = cmp.Or(o.LeaveTime, 3*time.Second)

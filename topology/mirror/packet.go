@@ -8,17 +8,19 @@ import (
 
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/member"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
 // What mirrors tell each other, each packet one message of package crimp:
 //
-//	flags 1: those of the header's four bools, the first in the lowest bit
+//	flags 1: those of the header's five bools, the first in the lowest bit
 //	promise     uvarint: nothing is stamped at or before this tick in this packet or a later one
 //	lag         uvarint: promise less the tick up to which the sender holds everything of everybody
 //	count       uvarint: commands that the sender stamped before this packet
 //	if clock: group time uvarint (µs), raw clock 4, echoed member 2, echoed raw clock 4, held uvarint (µs)
 //	if hash:  promise less a settled tick uvarint, hash of the world then 8
+//	if disk:  epoch uvarint, 0, or promise less the tick that the sender's disk has and 1, uvarint
 //	items to the end, each: kind 1, and what codec.item says
 //
 // docs/protocol.md has all of it.
@@ -29,6 +31,7 @@ type header struct {
 	hash    bool // the hash of a settled world follows
 	waiting bool // the sender has not been started: it stamps nothing yet
 	unsure  bool // the sender does not know the time
+	disk    bool // what the sender's disk has follows
 
 	promise, have world.Tick
 	count         uint32
@@ -40,6 +43,7 @@ type header struct {
 	held        time.Duration
 	settledTick world.Tick
 	settledHash uint64
+	kept        keptSaid
 }
 
 // itemKind says what an item is.
@@ -59,7 +63,9 @@ const (
 	itemPart                        // the first bytes of a ruling or telling that follows
 	itemResign                      // a former überserver decides nothing more
 	itemEvent                       // what strictly happened, as the überserver says
-	itemKept                        // up to which tick the sender's disk has the game
+	_                               // not used any more
+	itemHalt                        // the game is to be given to another group; see halt.go
+	itemPause                       // the world is to stand still, or to go on; see pause.go
 	itemKinds
 )
 
@@ -75,7 +81,7 @@ const (
 type item struct {
 	kind   itemKind
 	player world.Player // give, release, assign, chat
-	// give, assign, start, tell, resign: always later than the packet's promise. kept: any
+	// give, assign, start, tell, resign, halt, pause: always later than the packet's promise
 	tick   world.Tick
 	image  []int32     // give
 	sight  world.Sight // give: what the player was shown, if that is said
@@ -83,15 +89,20 @@ type item struct {
 	told   world.Told  // tell
 	client uint64      // claim, release, assign, deny
 	member member.ID   // assign, deny, start: to whom
-	// assign, start: the roster under which the sender is überserver; resign: of the next; kept:
-	// the one that the sender knows
+	// assign, start, halt, pause: the roster under which the sender is überserver; resign: of the
+	// next
 	epoch uint32
-	what  byte           // assign, kept
-	load  uint32         // where: how many play there
+	what  byte // assign, halt, pause
+	// where: how many play there; halt: for how many milliseconds; pause: how many the sender knows
+	load  uint32
+	shift time.Duration  // pause: for how long the world has stood still in all
+	room  uint32         // where: how many should at most, or 0
+	why   wire.Journey   // claim; assign: its reason alone
+	alone []world.Player // chat: for whom it is, if not for everyone
 	addr  netip.AddrPort // where: for clients
 	peer  netip.AddrPort // where: for mirrors
 	name  string         // claim, assign, where, chat
-	text  string         // chat
+	text  string         // chat; halt: where players are sent; pause: why
 	data  []byte         // ruling, tell, part, event
 	seq   uint32         // of the sender's stamped items up to this one; it is not sent
 }
@@ -100,6 +111,36 @@ type item struct {
 func (it *item) stamped() bool {
 	return it.kind == itemGive || it.kind == itemTell ||
 		it.kind == itemAssign && it.what != assignMove
+}
+
+// halt is what an item says of a halt.
+func (it *item) halt(c *bits.Cursor, promise world.Tick) {
+	c.U8(&it.what)
+	c.Check(it.what > 0 && it.what < haltKinds)
+	if it.decides() {
+		after(c, promise, &it.tick)
+		c.U32(&it.epoch)
+	}
+	if it.what == haltCedeAsk {
+		tick(c, &it.tick)
+	}
+	if it.what == haltAsk || it.what == haltAt {
+		atMost(c, &it.load, 1<<20)
+	}
+	if it.what == haltCedeAsk || it.what == haltCede {
+		text(c, &it.text, maxServers)
+	}
+}
+
+// decides says whether an item of a halt or a pause is the überserver's.
+func (it *item) decides() bool {
+	switch it.kind {
+	case itemHalt:
+		return it.what == haltAt || it.what == haltOn || it.what == haltCede
+	case itemPause:
+		return it.what == pauseAt || it.what == resumeFrom
+	}
+	return false
 }
 
 const (
@@ -134,7 +175,9 @@ func newCodec(g *world.Game) *codec {
 }
 
 // flags are the bools of the header in the order of their bits.
-func (h *header) flags() [4]*bool { return [4]*bool{&h.clock, &h.hash, &h.waiting, &h.unsure} }
+func (h *header) flags() [5]*bool {
+	return [5]*bool{&h.clock, &h.hash, &h.waiting, &h.unsure, &h.disk}
+}
 
 // fields reads or writes the header.
 func (h *header) fields(c *bits.Cursor) {
@@ -162,6 +205,9 @@ func (h *header) fields(c *bits.Cursor) {
 	if h.hash {
 		before(c, h.promise, &h.settledTick)
 		c.U64(&h.settledHash)
+	}
+	if h.disk {
+		h.kept.fields(c, h.promise)
 	}
 }
 
@@ -194,6 +240,9 @@ func (k *codec) item(c *bits.Cursor, promise world.Tick, it *item) {
 		blob(c, &it.data, maxTold)
 	case itemClaim:
 		c.U64(&it.client)
+		why(c, &it.why.Why)
+		c.U16(&it.why.Trip)
+		c.U16(&it.why.From)
 		text(c, &it.name, maxName)
 	case itemRelease:
 		c.U64(&it.client)
@@ -205,6 +254,7 @@ func (k *codec) item(c *bits.Cursor, promise world.Tick, it *item) {
 		c.U16((*uint16)(&it.member))
 		c.U32(&it.epoch)
 		c.U8(&it.what)
+		why(c, &it.why.Why)
 		text(c, &it.name, maxName)
 		c.Check(it.what < assigns)
 	case itemDeny:
@@ -221,16 +271,18 @@ func (k *codec) item(c *bits.Cursor, promise world.Tick, it *item) {
 		address(c, &it.addr)
 		address(c, &it.peer)
 		atMost(c, &it.load, 1<<20)
+		atMost(c, &it.room, 1<<20)
 		text(c, &it.name, maxName)
 	case itemChat:
 		atMost(c, &it.player, math.MaxUint16)
 		text(c, &it.name, maxName)
 		text(c, &it.text, maxText)
-	case itemKept:
-		c.U32(&it.epoch)
-		c.U8(&it.what)
-		c.Check(it.what == keptNothing || it.what == keptUpTo)
-		tick(c, &it.tick)
+		list(c, &it.alone, func(p *world.Player) { player(c, p) })
+		c.Check(len(it.alone) <= wire.MaxTo)
+	case itemHalt:
+		it.halt(c, promise)
+	case itemPause:
+		it.pause(c, promise)
 	case itemRuling:
 		blob(c, &it.data, math.MaxInt)
 	case itemEvent:

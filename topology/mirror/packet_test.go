@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coeval-dev/coeval/member"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -19,7 +20,10 @@ func drawItem(r *rapid.T, promise world.Tick, image []int32) item {
 	name := rapid.StringMatching(`[a-zäß]{0,20}`).Draw(r, "name")
 	member := member.ID(rapid.Uint16().Draw(r, "member"))
 	addr := netip.MustParseAddrPort("[2001:db8::7]:4000")
-	switch k := itemKind(rapid.IntRange(1, int(itemKinds)-1).Draw(r, "kind")); k {
+	kinds := rapid.IntRange(1, int(itemKinds)-1).Filter(func(k int) bool {
+		return itemKind(k) != itemHalt-1 // which is not used any more
+	})
+	switch k := itemKind(kinds.Draw(r, "kind")); k {
 	case itemGive:
 		it := item{kind: k, player: player, tick: after, image: image}
 		if it.shown = rapid.Bool().Draw(r, "shown"); it.shown {
@@ -34,13 +38,15 @@ func drawItem(r *rapid.T, promise world.Tick, image []int32) item {
 			Kind: rapid.Uint16().Draw(r, "kind"), From: 2, Seq: 9,
 			To: world.Name{By: 8, Tick: promise, Ordinal: 1}}}
 	case itemClaim:
-		return item{kind: k, client: rapid.Uint64().Draw(r, "client"), name: name}
+		return item{kind: k, client: rapid.Uint64().Draw(r, "client"), name: name,
+			why: wire.Journey{Why: wire.Nearer, Trip: 20, From: rapid.Uint16().Draw(r, "from")}}
 	case itemRelease:
 		return item{kind: k, client: 7, player: player}
 	case itemAssign:
 		return item{
 			kind: k, player: player, tick: after, client: 9, member: member, epoch: 12,
-			what: byte(rapid.IntRange(0, 2).Draw(r, "what")), name: name}
+			what: byte(rapid.IntRange(0, 2).Draw(r, "what")), name: name,
+			why: wire.Journey{Why: wire.Why(rapid.IntRange(0, int(wire.Whys)-1).Draw(r, "why"))}}
 	case itemDeny:
 		return item{kind: k, client: 1 << 60, member: member}
 	case itemStart:
@@ -49,12 +55,38 @@ func drawItem(r *rapid.T, promise world.Tick, image []int32) item {
 		return item{kind: k, tick: after, epoch: 7}
 	case itemWhere:
 		return item{
-			kind: k, addr: addr, peer: netip.MustParseAddrPort("10.0.0.1:1"), load: 12, name: name}
-	case itemKept:
-		return item{kind: k, epoch: 5, tick: promise / 2,
-			what: byte(rapid.IntRange(int(keptNothing), int(keptUpTo)).Draw(r, "what"))}
+			kind: k, addr: addr, peer: netip.MustParseAddrPort("10.0.0.1:1"), load: 12, room: 40,
+			name: name}
+	case itemHalt:
+		it := item{kind: k, what: byte(rapid.IntRange(1, int(haltKinds)-1).Draw(r, "what"))}
+		if it.decides() {
+			it.tick, it.epoch = after, 9
+		}
+		switch it.what {
+		case haltAsk, haltAt:
+			it.load = uint32(rapid.IntRange(0, 30000).Draw(r, "limit"))
+		case haltCedeAsk, haltCede:
+			it.text = "10.0.0.1:4000,[2001:db8::7]:4000"
+			if it.what == haltCedeAsk {
+				it.tick = promise / 2
+			}
+		}
+		return it
+	case itemPause:
+		it := item{kind: k, what: byte(rapid.IntRange(1, int(pauseKinds)-1).Draw(r, "what")),
+			text: name}
+		if it.decides() {
+			it.tick, it.epoch = after, 9
+		} else {
+			it.load = rapid.Uint32().Draw(r, "changes")
+		}
+		if it.what == resumeFrom {
+			it.shift = time.Duration(rapid.IntRange(0, 1<<49).Draw(r, "µs")) * time.Microsecond
+		}
+		return it
 	case itemChat:
-		return item{kind: k, player: player, name: name, text: "hello"}
+		return item{kind: k, player: player, name: name, text: "hello",
+			alone: rapid.SampledFrom([][]world.Player{nil, {3, 9}}).Draw(r, "alone")}
 	default:
 		return item{kind: k, data: []byte{1, 2, 3}}
 	}
@@ -76,6 +108,13 @@ func TestPacketsAreReadAsWritten(t *testing.T) {
 		}
 		if p.hash = rapid.Bool().Draw(r, "hash"); p.hash {
 			p.settledTick, p.settledHash = p.promise-50, 0xdeadbeef
+		}
+		if p.disk = rapid.Bool().Draw(r, "disk"); p.disk {
+			p.kept = keptSaid{epoch: rapid.Uint32().Draw(r, "epoch"), what: keptNothing}
+			if rapid.Bool().Draw(r, "keeps") {
+				p.kept.what = keptUpTo
+				p.kept.tick = world.Tick(rapid.Uint64Range(0, uint64(p.promise)).Draw(r, "kept"))
+			}
 		}
 		b := p.append(nil)
 		var items []item

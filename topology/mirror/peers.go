@@ -46,6 +46,8 @@ type peer struct {
 	have    world.Tick     // up to which tick it holds everything of everyone
 	waiting bool           // to be started
 	server  wire.Server    // where clients find it
+	load    int            // how many play there,
+	room    int            // and should at most; 0 is as many as the game has
 	parts   []byte         // of what it is about to tell
 	taking  bool           // its packets are being taken in order
 	kept    keptSaid       // what it says of its disk
@@ -64,6 +66,9 @@ func (p *peer) put(seq crimp.Sequence, k *packet) {
 	p.beyond[seq] = k
 	if seq > p.newest && !k.void {
 		p.newest, p.have, p.waiting = seq, k.have, k.waiting
+		if k.disk {
+			p.kept = k.kept
+		}
 	}
 }
 

@@ -103,6 +103,11 @@ func (m *Mirror) understands(p *peer, k *packet) bool {
 				// überserver before this one said.
 				return false
 			}
+		case itemHalt, itemPause:
+			if it.decides() &&
+				(it.epoch > m.roll.epoch || m.roll.succeeds(p.id, it.epoch, m.peers)) {
+				return false
+			}
 		case itemResign:
 			if it.epoch > m.roll.epoch {
 				return false
@@ -170,7 +175,7 @@ func (m *Mirror) item(from member.ID, it *item) {
 	switch it.kind {
 	case itemClaim:
 		if m.leads() {
-			m.consider(from, it.client, it.name)
+			m.consider(from, it.client, it.name, it.why)
 		} else {
 			m.hearClaim(from, it)
 		}
@@ -192,11 +197,14 @@ func (m *Mirror) item(from member.ID, it *item) {
 		}
 	case itemResign:
 		m.resigned(from, it)
-	case itemKept:
-		m.hearKept(from, it)
+	case itemHalt:
+		m.hearHalt(from, it)
+	case itemPause:
+		m.hearPause(from, it)
 	case itemWhere:
 		if p := m.peers.of(from); p != nil {
 			p.server = wire.Server{Addr: it.addr, Name: it.name, Load: uint8(min(it.load, 255))}
+			p.load, p.room = int(it.load), int(it.room)
 			if !slices.Contains(m.group.met, it.peer) {
 				m.group.met = append(m.group.met, it.peer)
 			}
@@ -205,7 +213,7 @@ func (m *Mirror) item(from member.ID, it *item) {
 	case itemChat:
 		if from != m.roll.self {
 			m.decides(server.Decision{Kind: server.Relay, Player: it.player, Name: it.name,
-				Text: it.text})
+				Text: it.text, Alone: it.alone})
 		}
 	}
 }
@@ -271,7 +279,7 @@ func (m *Mirror) decide() {
 
 // submit gives a command to the timeline.
 func (m *Mirror) submit(c timeline.Command) {
-	fate, err := m.line.Submit(m.clock.now(), c)
+	fate, err := m.line.Submit(m.worldTime(), c)
 	switch {
 	case errors.Is(err, timeline.ErrAhead):
 		m.settle.crowd(c.Tick)

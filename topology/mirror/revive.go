@@ -39,7 +39,7 @@ func (m *Mirror) recall() (back bool, err error) {
 			"another folder to join the others without what is kept here, or have this mirror "+
 			"found the game anew from it", err)
 	}
-	if m.opt.FoundAnew {
+	if m.opt.Revival.Anew {
 		k.memory = membership.Memory{Mark: mem.Mark}
 		return false, nil
 	}
@@ -51,7 +51,7 @@ func (m *Mirror) recall() (back bool, err error) {
 // newRevival makes what finds the others that come back.
 func (m *Mirror) newRevival(mem *membership.Memory) *membership.Revival {
 	o := membership.RevivalOptions{Memory: *mem, Addr: m.opt.Address, Doors: m.opt.Ask,
-		Keys: m.opt.Keys, Patience: m.opt.ReviveAfter, Remember: m.rememberRevival}
+		Keys: m.opt.Keys, Patience: m.opt.Revival.After, Remember: m.rememberRevival}
 	o.Seed = sha256.Sum256(append([]byte("revival"), m.opt.Seed[:]...))
 	if k := m.keeping.kept; k != nil {
 		o.World, o.Tick, o.Hash = true, uint64(k.World.Tick()), k.World.Hash()
@@ -74,7 +74,8 @@ func (m *Mirror) rememberStay(mem *membership.Memory) uint64 {
 		k.revival = m.newRevival(mem)
 	}
 	k.revival.Live(mem)
-	return m.opt.Keeper.Remember(mem.Append(nil))
+	k.vowed = m.opt.Keeper.Remember(mem.Append(nil))
+	return k.vowed
 }
 
 // outOfGroup is told that this mirror is out of the group, and joins anew. It knows what was
@@ -121,6 +122,10 @@ func (m *Mirror) comeBack() error {
 	}
 	if m.roll.self != 0 {
 		r.Touch(m.group.council.Quorum())
+		if m.life.state == cutOff && k.known >= k.vowed && !m.halt.over() &&
+			r.Needed(m.clock.steady, m.group.council.Near) {
+			return m.giveUp()
+		}
 		return k.err
 	}
 	r.Tick(m.clock.steady)
@@ -130,6 +135,30 @@ func (m *Mirror) comeBack() error {
 	m.askFounder()
 	m.sayWaits()
 	return k.err
+}
+
+// giveUp has this mirror, which stands still, leave a group of which most have died, as those who
+// came back are enough with it. It has its world as if it had crashed at this moment.
+func (m *Mirror) giveUp() error {
+	k := &m.keeping
+	var kept *keep.Kept
+	if m.goesOn() && k.begun {
+		s, err := m.Present()
+		if err != nil {
+			return err
+		}
+		s.Stay = k.stay
+		kept = &keep.Kept{Snapshot: *s, From: s.World.Tick()}
+	}
+	m.spoil("most of the others have died, and those who came back need this mirror to go on",
+		m.clock.steady)
+	m.life.to(joining)
+	m.reset()
+	m.outOfGroup()
+	if k.kept = kept; kept != nil {
+		k.revival.Returns(true, uint64(kept.World.Tick()), kept.World.Hash())
+	}
+	return m.join()
 }
 
 // askFounder has this mirror ask where others are who came back, if it did not know of them.

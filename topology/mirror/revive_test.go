@@ -98,6 +98,11 @@ func (k *diskKeeper) Durable(stay uint64) world.Tick {
 	return k.folder.Durable()
 }
 
+// Hurry flushes what there is.
+func (k *diskKeeper) Hurry() { _ = k.folder.Sync() }
+
+func (k *diskKeeper) Safe(world.Tick) {}
+
 func (k *diskKeeper) Remember(memory []byte) uint64 {
 	k.asked++
 	n := k.asked
@@ -204,7 +209,11 @@ func (v *survivor) judgeRevival(s *machine, t world.Tick) {
 	if t < v.safe && v.lies == 0 {
 		v.fail("%s begins again at tick %d, and %d was safe", s.name, t, v.safe)
 	}
-	w := v.keepers[s].kept.World
+	k := v.keepers[s].kept
+	if s.mirror != nil && s.mirror.keeping.kept != nil {
+		k = s.mirror.keeping.kept // it may not have crashed at all
+	}
+	w := k.World
 	if h, ok := v.hashes[t]; ok && h != w.Hash() && v.lies == 0 {
 		v.fail("%s begins again at tick %d with another world than was settled", s.name, t)
 	}
@@ -268,6 +277,39 @@ func TestAllDie(t *testing.T) {
 	}
 }
 
+// TestSomeStandStill: most mirrors die, and one of those comes back. Those that lived stand still,
+// and go on with it: together they have all that could have been decided.
+func TestSomeStandStill(t *testing.T) {
+	cases := uint64(4)
+	if soak {
+		cases = 400
+	}
+	for seed := range cases {
+		n := netsim.New(netsim.Options{Seed: seed + 1})
+		r := n.Rand()
+		count := 3 + 2*int(seed%2)
+		v := survivors(n, count, 0)
+		n.Run(4 * time.Second)
+		order := shuffled(r, count)[:count/2+1]
+		back := v.machines[order[0]]
+		disk, lost := v.crash(back), map[*machine]bool{}
+		for _, i := range order[1:] {
+			n.Run(time.Duration(r.IntN(300)) * time.Millisecond)
+			v.crash(v.machines[i])
+			lost[v.machines[i]] = true
+		}
+		v.machines = slices.DeleteFunc(v.machines, func(s *machine) bool { return lost[s] })
+		n.Run(time.Duration(r.IntN(20000)) * time.Millisecond)
+		v.bringUp(back, disk)
+		v.until(60*time.Second, "the rest serves", v.whole)
+		v.settles(10 * time.Second)
+		v.close()
+		if v.err != nil {
+			t.Errorf("seed %d: begun again at %v: %v", seed+1, v.revived, v.err)
+		}
+	}
+}
+
 // calamity plays one case by its seed: mirrors die at random moments, many at once or all; disks
 // are as the crash left them, and may have lied; some come back late, over lines that may be cut.
 func calamity(seed uint64, lies float64) (revivals int, err error) {
@@ -304,10 +346,10 @@ func (v *survivor) foundAnew() {
 		v.lost = true
 		return
 	}
-	anew := v.o.FoundAnew
-	v.fleet.o.FoundAnew = true
+	anew := v.o.Revival.Anew
+	v.fleet.o.Revival.Anew = true
 	v.bringUp(best, disks[best])
-	v.fleet.o.FoundAnew = anew
+	v.fleet.o.Revival.Anew = anew
 	if v.err != nil {
 		return
 	}

@@ -33,6 +33,8 @@ func takenOf(seq crimp.Sequence, k *packet) taken {
 		switch it.kind {
 		case itemAssign, itemDeny, itemStart, itemRuling, itemResign, itemEvent:
 			t.decides = true
+		case itemHalt, itemPause:
+			t.decides = t.decides || it.decides()
 		case itemGive, itemTell:
 			if t.earliest == 0 || it.tick < t.earliest {
 				t.earliest = it.tick

@@ -7,6 +7,7 @@ import (
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -35,6 +36,7 @@ type roll struct {
 // A claim is a client that waits for a player.
 type claim struct {
 	name  string
+	why   wire.Journey
 	asked time.Duration
 }
 
@@ -42,6 +44,7 @@ type claim struct {
 type heardClaim struct {
 	from member.ID
 	name string
+	why  wire.Journey
 	at   time.Duration
 }
 

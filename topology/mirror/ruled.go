@@ -117,7 +117,7 @@ func (m *Mirror) ruling(from member.ID, data []byte) {
 // hear gives a ruling to the timeline, now or when there is room for it.
 func (m *Mirror) hear(r *ruled.Ruling) {
 	m.ruled.to = max(m.ruled.to, r.Tick)
-	_, err := m.ruled.line.Rule(m.clock.now(), r)
+	_, err := m.ruled.line.Rule(m.worldTime(), r)
 	switch {
 	case errors.Is(err, timeline.ErrAhead):
 		m.ruled.unheard = append(m.ruled.unheard, r)
@@ -142,7 +142,7 @@ func (m *Mirror) setJudge() {
 	if m.ruled.line == nil {
 		return
 	}
-	if err := m.ruled.line.SetJudge(m.clock.now(), m.roll.uber == m.roll.self,
+	if err := m.ruled.line.SetJudge(m.worldTime(), m.roll.uber == m.roll.self,
 		m.ruled.to); err != nil {
 		m.again(err.Error())
 	}

@@ -111,7 +111,7 @@ func (m *Mirror) announce() {
 		load = s.Population().Players
 	}
 	m.queue(item{kind: itemWhere, addr: m.opt.Public, peer: m.opt.Address, load: uint32(load),
-		name: m.opt.Name})
+		room: uint32(m.opt.Room), name: m.opt.Name})
 }
 
 // tellServers tells clients of the other mirrors, the nearest first, as far as this one can know: a
@@ -222,8 +222,9 @@ func (e *engine) Advance(time.Duration) (server.Progress, error) {
 }
 
 // Said lets other mirrors' clients hear what is said here.
-func (e *engine) Said(p world.Player, name, line string) {
-	e.queue(item{kind: itemChat, player: p, name: name, text: line})
+func (e *engine) Said(l server.Line) {
+	e.queue(item{kind: itemChat, player: l.Player, name: l.Name, text: l.Text,
+		alone: slices.Clone(l.To)})
 }
 
 // Decisions hands over what the mirror has decided about the people of its server.
@@ -235,8 +236,8 @@ func (e *engine) Decisions() []server.Decision {
 
 // Claim asks the überserver for a player.
 func (e *engine) Claim(v server.Visitor) {
-	if !e.turnsAway(v.Client) {
-		e.claim(v.Client, v.Name)
+	if !e.turnsAway(v.Client) && !e.sendsOn(v) {
+		e.claim(v.Client, v.Name, v.Journey)
 	}
 }
 

@@ -54,7 +54,7 @@ func (m *Mirror) SettledDelay() time.Duration {
 	if m.line == nil {
 		return 0
 	}
-	return m.clock.now() - time.Duration(m.line.Settled().Tick())*time.Second/time.Duration(
+	return m.worldTime() - time.Duration(m.line.Settled().Tick())*time.Second/time.Duration(
 		m.game.Rate())
 }
 

@@ -63,7 +63,7 @@ func (m *Mirror) input(t world.Told, data []byte) error {
 	if err := m.game.CheckTold(t, data); err != nil {
 		return err
 	}
-	if m.life.phase != Serving || !in.started || m.line == nil || !m.goesOn() {
+	if m.life.phase != Serving || !in.started || m.line == nil || !m.goesOn() || m.halt.at != 0 {
 		return errIdle
 	}
 	data = slices.Clone(data)

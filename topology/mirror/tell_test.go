@@ -13,6 +13,7 @@ import (
 	"github.com/coeval-dev/coeval/netsim/simtest"
 	"github.com/coeval-dev/coeval/timeline/kinds"
 	"github.com/coeval-dev/coeval/topology/server"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -109,7 +110,7 @@ func (g *fairground) fire() {
 		h := m.roll.registry.clients[client]
 		switch {
 		case h == nil && m.roll.claims[client] == nil:
-			m.claim(client, "gunner")
+			m.claim(client, "gunner", wire.Journey{})
 		case h != nil && h.owner() == m.roll.self:
 			sight := world.Sight{Ago: uint16(20 + g.net.Rand().IntN(40)), Base: 3}
 			if g.net.Rand().IntN(4) == 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/topology/server"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -80,7 +81,7 @@ func (m *Mirror) remind() {
 	}
 	for _, client := range slices.Sorted(maps.Keys(m.roll.claims)) {
 		if c := m.roll.claims[client]; now-c.asked >= claimAgain {
-			m.claim(client, c.name)
+			m.claim(client, c.name, c.why)
 		}
 	}
 }
@@ -161,16 +162,18 @@ func (m *Mirror) decidable() world.Tick {
 
 // consider gives a client of a mirror a player: the one that it had, wherever that was, or a new
 // one.
-func (m *Mirror) consider(from member.ID, client uint64, name string) {
-	if !m.leads() {
+func (m *Mirror) consider(from member.ID, client uint64, name string, why wire.Journey) {
+	if !m.leads() || m.halt.at != 0 { // it is asked again
 		return
 	}
 	delete(m.roll.heard, client)
 	r := m.roll.registry
-	if h := r.clients[client]; h != nil {
-		m.assign(h.player, client, from, assignMove, "")
+	if h := r.clients[client]; h != nil && !m.places.worth(m, h.owner(), from, why) {
+		m.queue(item{kind: itemDeny, client: client, member: from})
+	} else if h != nil {
+		m.assign(h.player, client, from, assignMove, "", why.Why)
 	} else if p := r.free(m.opt.Server.Players); p != world.Nobody {
-		m.assign(p, client, from, assignJoin, name)
+		m.assign(p, client, from, assignJoin, name, why.Why)
 	} else {
 		m.queue(item{kind: itemDeny, client: client, member: from})
 	}
@@ -181,7 +184,7 @@ func (m *Mirror) consider(from member.ID, client uint64, name string) {
 func (m *Mirror) hearClaim(from member.ID, it *item) {
 	r := &m.roll
 	if len(r.heard) < maxClaims {
-		r.heard[it.client] = heardClaim{from, it.name, m.clock.steady}
+		r.heard[it.client] = heardClaim{from, it.name, it.why, m.clock.steady}
 	}
 }
 
@@ -195,7 +198,7 @@ func (m *Mirror) considerHeard() {
 	for _, client := range slices.Sorted(maps.Keys(r.heard)) {
 		c := r.heard[client]
 		if m.clock.steady-c.at < claimAgain+claimAgain/2 && slices.Contains(members, c.from) {
-			m.consider(c.from, client, c.name)
+			m.consider(c.from, client, c.name, c.why)
 		}
 	}
 	clear(r.heard)
@@ -203,34 +206,41 @@ func (m *Mirror) considerHeard() {
 
 // release takes a client's player out of the world, if the mirror that says so speaks for it.
 func (m *Mirror) release(from member.ID, client uint64) {
-	if h := m.roll.registry.clients[client]; m.leads() && h != nil && h.owner() == from {
-		m.assign(h.player, client, from, assignLeave, "")
+	if h := m.roll.registry.clients[client]; m.leads() && h != nil && h.owner() == from &&
+		m.halt.at == 0 {
+		m.assign(h.player, client, from, assignLeave, "", wire.Joins)
 	}
 }
 
 // reclaim takes over the players of mirrors that are gone, until their clients turn up somewhere.
 func (m *Mirror) reclaim() {
-	if !m.leads() {
+	if !m.leads() || m.halt.at != 0 {
 		return
 	}
 	members := m.group.node.Group().Members()
 	for _, h := range m.roll.registry.list() {
 		if h.left == 0 && !slices.Contains(members, h.owner()) {
-			m.assign(h.player, h.client, m.roll.self, assignMove, "")
+			m.assign(h.player, h.client, m.roll.self, assignMove, "", wire.Lost)
 		}
 	}
 }
 
-func (m *Mirror) assign(p world.Player, client uint64, to member.ID, what byte, name string) {
+func (m *Mirror) assign(p world.Player, client uint64, to member.ID, what byte, name string,
+	why wire.Why) {
 	m.queue(item{kind: itemAssign, player: p, client: client, member: to, epoch: m.roll.epoch,
-		what: what, name: name, tick: m.decidable()})
+		what: what, name: name, tick: m.decidable(), why: wire.Journey{Why: why}})
 }
 
 // assigned does what an assignment says, on every mirror.
 func (m *Mirror) assigned(from member.ID, it *item) {
+	was := member.ID(0)
+	if h := m.roll.registry.clients[it.client]; h != nil {
+		was = h.owner()
+	}
 	if !m.roll.registry.apply(it) {
 		return
 	}
+	m.places.count(m.roll.self, was, it)
 	if it.stamped() {
 		if p := m.peers.of(from); p != nil {
 			p.submitted++
@@ -285,13 +295,13 @@ func (m *Mirror) reseat() {
 	for _, seat := range m.show.seats() {
 		if h := m.roll.registry.clients[seat.Client]; !seat.Spectator() &&
 			(h == nil || h.owner() != m.roll.self) {
-			m.claim(seat.Client, seat.Name)
+			m.claim(seat.Client, seat.Name, wire.Journey{})
 		}
 	}
 }
 
 // claim asks the überserver for a player.
-func (m *Mirror) claim(client uint64, name string) {
-	m.roll.claims[client] = &claim{name: name, asked: m.clock.steady}
-	m.queue(item{kind: itemClaim, client: client, name: name})
+func (m *Mirror) claim(client uint64, name string, why wire.Journey) {
+	m.roll.claims[client] = &claim{name: name, why: why, asked: m.clock.steady}
+	m.queue(item{kind: itemClaim, client: client, name: name, why: why})
 }

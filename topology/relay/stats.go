@@ -68,6 +68,7 @@ func (s *Server) Status() (out Status) {
 	for _, p := range s.ports {
 		out.Conns = append(out.Conns, p.conn.Stats())
 		l := p.conn.Ledger()
+		l.Sent[conn.SentAnswer] = link.Own(p.link).SentBytes
 		out.Ledger.Add(&l)
 		out.Links = out.Links.Add(p.link.Counters())
 		if p.keeper != nil {

@@ -55,7 +55,7 @@ type Engine interface {
 	// call. The error is that the game has no such input, or that it cannot be taken now.
 	Tell(t world.Told, data []byte) error
 	// Said tells what someone said here, once the game's rules have passed it.
-	Said(p world.Player, name, line string)
+	Said(l Line)
 	// Release tells that a seat is given up here, and so the player; or, with world.Nobody, that a
 	// claim is wanted no more which was not answered.
 	Release(client uint64, p world.Player)
@@ -108,6 +108,15 @@ type Decision struct {
 	Reason conn.Reason
 	Text   string
 	To     netip.AddrPort
+	// Alone is for whom a line is, if it is not for everyone.
+	Alone []world.Player
+}
+
+// A Line is something that a player has said: to everyone, or to some alone.
+type Line struct {
+	Player     world.Player
+	Name, Text string
+	To         []world.Player
 }
 
 // A DecisionKind says what is to be done, and which of a Decision's fields count.
@@ -129,10 +138,14 @@ const (
 	Revoke
 	// Move asks Client to go on at To, as Server.Move does.
 	Move
-	// Relay has everyone here hear Text, which Player said by Name at another server of the same
-	// game. The game's rules decide who hears it; they are given a seat with no more than a player
-	// and a name.
+	// Relay has everyone here, or those whom it is for Alone, hear Text, which Player said by Name
+	// at another server of the same game. The game's rules decide who hears it; they are given a
+	// seat with no more than a player and a name.
 	Relay
+	// Pause says that the world stands still from now on, and Resume that it goes on; everyone here
+	// is told, and Text, which is who wanted it or why. Advance is called all the same.
+	Pause
+	Resume
 )
 
 // decide does what the engine has decided.
@@ -150,7 +163,9 @@ func (s *Server) decide() {
 				s.Move(seat, d.To)
 			}
 		case Relay:
-			s.relay(d.Player, d.Name, d.Text)
+			s.relay(Line{d.Player, d.Name, d.Text, d.Alone})
+		case Pause, Resume:
+			s.setPaused(d.Kind == Pause, d.Text)
 		}
 	}
 }
@@ -192,7 +207,7 @@ func (s *Server) closed() world.Tick { return max(s.engine.Open(), 1) - 1 }
 
 // step has the engine compute, unless the world stands still, and publishes what it came to.
 func (s *Server) step() error {
-	if s.paused || s.failed.err != nil || s.closing && !s.traits.Outlives {
+	if s.paused && s.traits.Pausable || s.failed.err != nil || s.closing && !s.traits.Outlives {
 		return nil
 	}
 	if !s.traits.Eager {

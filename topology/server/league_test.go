@@ -213,8 +213,8 @@ func (m *member) Begin(w *world.World, _ Level) error {
 func (m *member) Traits() Traits {
 	return Traits{Eager: true, Outlives: true, Leading: true}
 }
-func (m *member) Enter(world.Player)                {}
-func (m *member) Said(world.Player, string, string) {}
+func (m *member) Enter(world.Player) {}
+func (m *member) Said(Line)          {}
 
 func (m *member) Decisions() []Decision {
 	list := m.says
@@ -367,6 +367,7 @@ func (g *league) joinAs(name string, id uint64, c netsim.Conditions, at *member,
 		g.fail("%v", err)
 	}
 	o.Title, o.Tap = g.title, b
+	o.Stay = true // players move when a test wants them to
 	if o.Link == nil {
 		o.Link = b.end
 	}

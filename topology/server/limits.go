@@ -28,6 +28,13 @@ type Limits struct {
 	Requests int
 	// Chat is how many lines there may be in a minute, in bursts of a quarter of that. Default: 20.
 	Chat int
+	// Uploads is how many bytes one person may send in a minute in one piece each, of the kinds
+	// that the title's Uploads name, and the largest of those at once. Default: 1 MiB. Below zero,
+	// none.
+	Uploads int
+	// UploadsAtOnce is how many bytes may be on their way from all clients together: so much memory
+	// may be taken by what is not complete. Default: 64 MiB.
+	UploadsAtOnce int
 	// Offences is how many points of misbehaviour a client may have before it is dropped; a tenth
 	// of them is forgiven each second. Whatever cannot be read costs 10 points, what is merely too
 	// much or too soon 1. Default: 200.
@@ -56,6 +63,8 @@ func (l *Limits) fill(rate, players int) {
 	orElse(&l.Requests, 5)
 	orElse(&l.Chat, 20)
 	orElse(&l.Offences, 200)
+	l.Uploads = cmp.Or(l.Uploads, 1<<20)
+	orElse(&l.UploadsAtOnce, 64<<20)
 	orElse(&l.Greeting, 10*time.Second)
 	orElse(&l.Loading, 5*time.Minute)
 }

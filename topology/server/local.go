@@ -112,7 +112,7 @@ func (l *local) Tell(t world.Told, data []byte) error { return l.next().Tell(t, 
 // before without being said: a hundredth of a unit of who runs.
 const sightSlack = 1
 
-func (l *local) Said(world.Player, string, string) {}
+func (l *local) Said(Line) {}
 
 func (l *local) Release(_ uint64, p world.Player) {
 	if p == world.Nobody {

@@ -30,11 +30,13 @@ const (
 	Moved      // a player is another server's now; Text says where and why
 	// the game panicked in a tick; Err says where, and Inputs and Flight how it came to that
 	GamePanicked
+	Sent // someone has sent data in one piece; Text says what and how long
 )
 
 var newsNames = [...]string{
 	"", "joined", "returned", "away", "left", "changed", "refused", "dropped", "chat", "paused",
-	"resumed", "level", "game error", "link down", "moved", "game panicked"}
+	"resumed", "level", "game error", "link down", "moved", "game panicked",
+	"sent"}
 
 func (k NewsKind) String() string {
 	if int(k) < len(newsNames) {

@@ -15,6 +15,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -45,8 +46,8 @@ type Options struct {
 	// changes them.
 	Addresses []netip.AddrPort
 	// Conn are what else package conn takes: rates, timeouts, how long a ticket is good. Protocol,
-	// Version, Channels and Seed are set by the server, and so are Wall and Seed where they are
-	// zero.
+	// Version, Channels and Seed are set by the server, and so are Wall, Used and Seed where they
+	// are zero.
 	// TicketsFor is how long after their first token people may come back with tickets.
 	Conn       conn.Options
 	TicketLife time.Duration
@@ -121,6 +122,12 @@ type Rules struct {
 	Hears func(from, to *Seat) bool
 	// Pause is asked when someone wants the game to stand still, or to go on. Default: no one may.
 	Pause func(s *Seat, on bool) error
+	// Upload is asked when someone begins to send something in one piece: its name, as in the
+	// title's Uploads, and its bytes. Default: everyone may, within Limits.
+	Upload func(s *Seat, name string, size int) error
+	// Uploaded is given what a player has sent in one piece and the game's Take, if there is one,
+	// has taken: to keep it. Start what takes long and return at once.
+	Uploaded func(u Upload) error
 	// Side is asked when someone wants to watch in place of playing, or the reverse. Default:
 	// everyone may.
 	Side func(s *Seat, spectate bool) error
@@ -132,6 +139,8 @@ type Visitor struct {
 	Name     string
 	Spectate bool
 	Returns  bool // has a seat here already
+	// Journey is why they come, as they say, and what they measured on the way.
+	Journey wire.Journey
 	// Addr is the real address of whoever came, where the link knows it.
 	Addr     netip.AddrPort
 	UserData []byte // of the token
@@ -185,6 +194,9 @@ func (o *Options) fill() error {
 		}
 	}
 	o.Conn.Wall = cmp.Or(o.Conn.Wall, time.Now().Unix())
+	if o.Conn.Used == nil {
+		o.Conn.Used = conn.NewUsed(nil) // for all links, as they are one server to people
+	}
 	if len(o.Keys) == 0 {
 		key, err := token.NewKey(rand.Reader)
 		if err != nil {

@@ -24,9 +24,11 @@ type peer struct {
 	entering bool           // it waits at the door,
 	word     wire.Message   // with this word
 	names    uint64         // up to where it was told of the roster
+	journey  wire.Journey   // why it came
 	conduct
 	showing
 	intake
+	uploading uploading
 	farewell
 }
 
@@ -92,8 +94,18 @@ func (s *Server) handle(o *port) {
 			if p.sender != nil && e.Packet >= p.first {
 				p.sender.Lost(uint64(e.Packet))
 			}
-		case conn.BulkSent, conn.BulkCanceled:
+		case conn.BulkSent:
 			p.sending = false
+		case conn.BulkCanceled:
+			if e.Size > 0 {
+				s.uploadOver(p)
+			} else {
+				p.sending = false
+			}
+		case conn.BulkBegun:
+			s.uploadBegun(p, e)
+		case conn.BulkReceived:
+			s.uploadReceived(p, e)
 		case conn.Disconnected:
 			s.gone(p, e.Reason, string(e.Data))
 		}
@@ -171,6 +183,7 @@ func (s *Server) close(p *peer, reason conn.Reason, note string) {
 // purpose, or was thrown out, has none to come back to.
 func (s *Server) gone(p *peer, reason conn.Reason, note string) {
 	s.blind(p)
+	s.uploadOver(p)
 	p.state = ending
 	delete(s.peers, p.conn)
 	if i := slices.Index(s.order, p); i >= 0 {
@@ -227,6 +240,7 @@ func (s *Server) sweep() {
 		if p.sender != nil && !s.opt.Develop {
 			_ = s.misfits(p) // it tells
 		}
+		s.sweepUpload(p)
 		switch wait := s.now - p.since; {
 		case p.entering: // it waits for us
 		case p.state == greeting && wait > s.opt.Limits.Greeting:

@@ -44,6 +44,9 @@ func (s *Server) newPort(l link.Link, i int) (*port, error) {
 		wire.Channels()
 	o.Seed = s.portSeed(i)
 	o.MaxBulk = -1 // nothing that a client could say is that long
+	if most := s.opt.Title.MostUpload(); most > 0 && s.opt.Limits.Uploads >= 0 {
+		o.MaxBulk = most
+	}
 	c, err := conn.NewServer(o)
 	if err != nil {
 		return nil, fmt.Errorf("server: link %d: %w", i, err)

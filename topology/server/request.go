@@ -38,7 +38,9 @@ func (s *Server) request(p *peer, m *wire.Message) {
 			s.ready(p, m.Epoch, m.On)
 		}
 	case wire.Chat:
-		s.chat(p, m.Text)
+		s.chat(p, m)
+	case wire.Predicts:
+		p.seat.predicts = m.Prediction
 	case wire.Pause:
 		s.pause(p, m.On)
 	case wire.Name:
@@ -69,6 +71,7 @@ func (s *Server) hello(p *peer, m *wire.Message) {
 		}
 		return
 	}
+	p.journey = m.Journey
 	known := s.seats[p.conn.Client()]
 	name := strings.TrimSpace(m.Name)
 	if rule := s.opt.Rules.Admit; rule != nil {
@@ -95,7 +98,8 @@ func (s *Server) hello(p *peer, m *wire.Message) {
 // visitor is who a client says that it is.
 func (p *peer) visitor(name string) Visitor {
 	return Visitor{
-		Client: p.conn.Client(), Name: name, Addr: p.addr(), UserData: p.conn.UserData()}
+		Client: p.conn.Client(), Name: name, Addr: p.addr(), UserData: p.conn.UserData(),
+		Journey: p.journey}
 }
 
 // seated lets someone begin who has a seat.
@@ -188,6 +192,7 @@ func (s *Server) ready(p *peer, epoch uint32, start bool) {
 	p.first = p.conn.NextPacket()
 	p.view.Reset()
 	p.lag = lagMeter{}
+	s.bring(p)
 	p.heard, p.early, p.repeated = false, 0, 0
 	if seat := p.seat; !seat.inside && !seat.Spectator() {
 		seat.inside = true
@@ -205,7 +210,9 @@ func (s *Server) ready(p *peer, epoch uint32, start bool) {
 }
 
 // chat passes on a line.
-func (s *Server) chat(p *peer, line string) {
+// chat passes a line on: to everyone, or to those alone whom it is for, and to who said it.
+func (s *Server) chat(p *peer, m *wire.Message) {
+	line := m.Text
 	if n := float64(s.opt.Limits.Chat); !p.lines.pass(s.now, n/60, max(n/4, 1)) {
 		s.offend(p, ManyLines)
 		return
@@ -222,22 +229,33 @@ func (s *Server) chat(p *peer, line string) {
 		return
 	}
 	s.tell(News{Kind: Chatted, Seat: p.seat, Text: line})
-	s.engine.Said(p.seat.Player, p.seat.Name, line)
-	s.passOn(p.seat, line)
+	s.engine.Said(Line{p.seat.Player, p.seat.Name, line, m.To})
+	heard := s.passOn(p.seat, line, m.To)
+	if heard < 2 && len(m.To) > 0 && !s.traits.Outlives {
+		s.notice(p, "nobody heard that: who it is for is not here")
+	}
 }
 
 // relay has everyone here hear a line that someone said at another server of the same game.
-func (s *Server) relay(p world.Player, name, line string) {
-	s.passOn(&Seat{Player: p, Name: wire.Clip(name, wire.MaxName)}, wire.Clip(line, wire.MaxText))
+func (s *Server) relay(l Line) {
+	s.passOn(&Seat{Player: l.Player, Name: wire.Clip(l.Name, wire.MaxName)},
+		wire.Clip(l.Text, wire.MaxText), l.To)
 }
 
-func (s *Server) passOn(from *Seat, line string) {
-	m := wire.Message{Kind: wire.Chat, Player: from.Player, Name: from.Name, Text: line}
+// passOn tells a line to those who are to hear it, and says how many did.
+func (s *Server) passOn(from *Seat, line string, alone []world.Player) (heard int) {
+	m := wire.Message{Kind: wire.Chat, Player: from.Player, Name: from.Name, Text: line, To: alone}
 	for _, to := range s.order {
-		if to.seat != nil && (s.opt.Rules.Hears == nil || s.opt.Rules.Hears(from, to.seat)) {
+		if to.seat == nil || len(alone) > 0 && to.seat != from &&
+			(to.seat.Spectator() || !slices.Contains(alone, to.seat.Player)) {
+			continue
+		}
+		if s.opt.Rules.Hears == nil || s.opt.Rules.Hears(from, to.seat) {
 			s.say(to, m)
+			heard++
 		}
 	}
+	return heard
 }
 
 func (s *Server) pause(p *peer, on bool) {

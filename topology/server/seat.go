@@ -25,11 +25,13 @@ type Seat struct {
 
 	peer     *peer // nil while away
 	since    time.Duration
-	away     time.Duration // since when the person is away
-	inside   bool          // the world knows the player
-	repeated int           // ticks in a row without a command
-	source   netip.Addr    // what it counts for, of those that are limited by address
-	gone     bool          // the player is another server's now, and the client is on its way there
+	away     time.Duration   // since when the person is away
+	inside   bool            // the world knows the player
+	repeated int             // ticks in a row without a command
+	source   netip.Addr      // what it counts for, of those that are limited by address
+	gone     bool            // the player is another server's now, and the client goes there
+	predicts wire.Prediction // as the client says
+	uploads  allowance
 }
 
 // Spectator says that the person only watches.
@@ -53,6 +55,10 @@ func (s *Seat) Quality() conn.Quality {
 	}
 	return s.peer.conn.Quality()
 }
+
+// Predicts is how the person's client does, as it said itself a few seconds ago: how far ahead of
+// the server it is, and what predicting takes. It is zero for one that does not predict.
+func (s *Seat) Predicts() wire.Prediction { return s.predicts }
 
 // Ledger books what was sent to the person and came from them, over the connection that they have.
 func (s *Seat) Ledger() conn.Ledger {
@@ -170,6 +176,9 @@ func (s *Server) side(p *peer, spectate bool) {
 func (s *Server) Seats(yield func(*Seat) bool) {
 	maps.Values(s.seats)(yield)
 }
+
+// Sitting is for how long a person has had their seat.
+func (s *Server) Sitting(seat *Seat) time.Duration { return s.now - seat.since }
 
 // Seat finds a person's seat by the number in their token, or gives nil.
 func (s *Server) Seat(client uint64) *Seat { return s.seats[client] }

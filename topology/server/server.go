@@ -80,6 +80,7 @@ type people struct {
 	seats    map[uint64]*Seat // by client
 	players  []*Seat          // by number; the first is nil
 	watching int
+	reserved int              // bytes of what is on its way from them in one piece
 	claims   map[uint64]claim // by client
 	roster   roster
 }
@@ -283,9 +284,15 @@ func (s *Server) begun() {
 
 // SetPaused lets the world stand still, or go on. Connections go on either way. The text says who
 // wanted it, or why, and is shown to players. The world of an engine is not the server's to stop,
-// so there it does nothing.
+// so there it does nothing: such an engine decides it, as mirrors do by Mirror.SetPaused.
 func (s *Server) SetPaused(on bool, why string) {
-	if s.paused == on || !s.traits.Pausable {
+	if s.traits.Pausable {
+		s.setPaused(on, why)
+	}
+}
+
+func (s *Server) setPaused(on bool, why string) {
+	if s.paused == on {
 		return
 	}
 	s.paused = on

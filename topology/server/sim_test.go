@@ -178,6 +178,7 @@ type bot struct {
 	snaps    int
 	ended    error
 	told     []client.Word
+	sent     []client.Uploaded
 	known    map[world.ID]bool
 	makeMove func(t world.Tick) walk
 	// up to which there are commands, in place of what the client's clock says
@@ -237,6 +238,7 @@ func (b *bot) frame() error {
 		b.saved, b.known = nil, map[world.ID]bool{}
 	}
 	b.told = append(b.told, v.Words...)
+	b.sent = append(b.sent, v.Uploads...)
 	if v.Fresh && !b.careless {
 		if b.snaps > before {
 			b.seen(v.World)

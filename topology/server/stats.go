@@ -49,7 +49,10 @@ type Stats struct {
 	// how often more had come than was taken in at once
 	Bounded uint64
 	// newcomers who had to wait because a tick lets in so many
-	Waited     uint64
+	Waited uint64
+	// what players have sent in one piece, and how often that was refused
+	Uploads, UploadBytes, UploadsRefused uint64
+
 	GameErrors uint64 // ticks in which the game did something wrong
 	Panics     uint64 // how often the game panicked
 	// that Run gave up because the machine could not keep up
@@ -117,6 +120,7 @@ func (s *Server) Ledger() conn.Ledger {
 	var sum conn.Ledger
 	for _, p := range s.ports {
 		l := p.conn.Ledger()
+		l.Sent[conn.SentAnswer] = link.Own(p.link).SentBytes
 		sum.Add(&l)
 	}
 	return sum

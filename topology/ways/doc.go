@@ -46,6 +46,10 @@
 // is reason to go the way there is open. Where round trips are about the same, the server with
 // fewer players is better.
 //
+// While all is well, a Set measures the way to every server (survey.go), and goes to one that is
+// much nearer (improve.go): that way is Dialling to Ready as any that is tried, beside the one that
+// is played by.
+//
 // A way that is tried and fails, by a refusal, a timeout or the end of its link, is
 // Leaving at once.
 //

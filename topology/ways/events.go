@@ -29,6 +29,10 @@ const (
 	Message
 	// Bulk: Data came in one piece, with Tag.
 	Bulk
+	// Carried: a transfer to the server of Way is over, and arrived if Same.
+	Carried
+	// Taken: the server of Way says in Words what became of data that it was sent.
+	Taken
 	// Said: something for the player in Words: chat, a notice, a pause.
 	Said
 	// Moved: the world goes on by Way, at another server.
@@ -39,7 +43,8 @@ const (
 	Ended
 )
 
-var kindNames = [...]string{"", "dial", "hangup", "welcomed", "level", "message", "bulk", "said",
+var kindNames = [...]string{"", "dial", "hangup", "welcomed", "level", "message", "bulk",
+	"carried", "taken", "said",
 	"moved", "returning", "ended"}
 
 func (k EventKind) String() string {
@@ -111,9 +116,14 @@ func (s *Set) happened(w *Way, e *conn.Event) {
 // control handles a control message.
 func (s *Set) control(w *Way, tried bool, data []byte) {
 	var m wire.Message
-	switch {
-	case m.Parse(data) != nil:
+	if m.Parse(data) != nil {
 		s.stats.Bad++
+		return
+	}
+	if m.Kind == wire.Pause {
+		w.paused = m.On // also where the player is not yet
+	}
+	switch {
 	case w == s.main:
 		s.told(w, &m)
 	case tried:
@@ -133,6 +143,11 @@ func (s *Set) onMain(w *Way, e *conn.Event) {
 		s.keepTicket(w)
 	case conn.BulkReceived:
 		s.emit(Event{Kind: Bulk, Way: w, Tag: e.Tag, Data: e.Data})
+	case conn.BulkSent, conn.BulkCanceled:
+		if e.Size > 0 {
+			return // of one of the server's
+		}
+		s.emit(Event{Kind: Carried, Way: w, Same: e.Kind == conn.BulkSent})
 	case conn.Disconnected:
 		s.disconnected(e.Reason, string(e.Data))
 	case conn.Message:
@@ -143,7 +158,8 @@ func (s *Set) onMain(w *Way, e *conn.Event) {
 // greet asks for a seat.
 func (s *Set) greet(w *Way) {
 	w.state = Greeting
-	m := wire.Message{Kind: wire.Hello, Version: s.o.Hash, On: s.seat.Watching, Name: s.seat.Name}
+	m := wire.Message{Kind: wire.Hello, Version: s.o.Hash, On: s.seat.Watching, Name: s.seat.Name,
+		Journey: s.journey(w)}
 	s.Tell(w, &m)
 }
 
@@ -171,7 +187,10 @@ func (s *Set) told(w *Way, m *wire.Message) {
 		s.load(w, m)
 	case wire.Pause, wire.Chat, wire.Notice, wire.Roster:
 		s.emit(Event{Kind: Said, Way: w, Words: m})
+	case wire.Taken:
+		s.emit(Event{Kind: Taken, Way: w, Words: m})
 	case wire.Servers:
+		s.byDistance(m.Servers)
 		s.search.servers, s.search.barred = m.Servers, nil
 	case wire.Move:
 		s.wish(m)

@@ -115,6 +115,7 @@ func (s *Set) takeOver(w *Way) {
 		f.servers = w.servers
 	}
 	s.stats.Moves++
+	s.improved(w)
 }
 
 // drop gives up a way that is tried, and says so to its server.

@@ -22,7 +22,10 @@ import (
 //
 //	server NAME [hash=N] [seed=N] [full] start a server, or start it anew with nothing remembered;
 //	    [trip=D] [load=N]                so far away, and with so many players as others tell
-//	client NAME... [dials] [return=D]    a player whose token names these servers, with good links
+//	client NAME... [dials] [return=D]    a player whose token names these servers, with good links;
+//	    [roams]                          it goes to the nearest of its own accord
+//	far NAME DURATION                    a server is so far away from now on
+//	measured                             how far servers are, as the player has measured
 //	wait DURATION                        let time pass, in steps of ten milliseconds
 //	silent NAME, heard NAME              nothing passes to and from a server, or everything again
 //	places NAME OTHER...                 a server tells of others
@@ -135,6 +138,12 @@ func (s *stage) step(l simtest.Line) {
 			s.now += stageStep
 			s.tick()
 		}
+	case "far":
+		s.host(args[0]).trip = l.Duration(1)
+	case "measured":
+		for _, p := range s.set.Places() {
+			s.print("%s is %d ms away, here %v", p.Name, p.Trip.Milliseconds(), p.Here)
+		}
 	case "silent", "heard":
 		s.silent[args[0]] = l.Verb == "silent"
 	case "unreachable":
@@ -202,7 +211,7 @@ func (zeros) Read(b []byte) (int, error) {
 func (s *stage) client(l simtest.Line) {
 	g := token.Grant{Protocol: token.ProtocolID("stage"), Client: 42, Expires: stageWall + 3600}
 	for _, n := range l.Args {
-		if n == "dials" {
+		if n == "dials" || n == "roams" {
 			continue
 		}
 		g.Servers = append(g.Servers, s.host(n).addr)
@@ -213,7 +222,7 @@ func (s *stage) client(l simtest.Line) {
 		Protocol: token.ProtocolID("stage"), Hash: 7, Tick: stageTick, Token: t, Name: "ann",
 		Datagram: 1200, ConnectTimeout: 2 * time.Second,
 		Conn: conn.Options{Seed: [32]byte{31: 9}, Wall: stageWall, Timeout: 3 * time.Second}}
-	o.Dials = l.Is("dials")
+	o.Dials, o.Stay = l.Is("dials"), !l.Is("roams")
 	if d := l.Options["return"]; d != "" {
 		o.Return, err = time.ParseDuration(d)
 		s.must(err)

@@ -120,7 +120,9 @@ func (s *Set) Tend(now, passed time.Duration) {
 	if s.forgotten() && s.comeBack() {
 		return
 	}
+	s.look()
 	if !s.away() && !s.uneasy() {
+		s.improve()
 		s.standDown() // the server is heard again; what has been asked for goes on
 		return
 	}
@@ -139,7 +141,9 @@ func (s *Set) Tend(now, passed time.Duration) {
 func (s *Set) standDown() {
 	for _, w := range slices.Clone(s.tried) {
 		if w.state == Spare && w.ticketed {
-			s.search.calm = s.now + calmTime
+			if !w.better {
+				s.search.calm = s.now + calmTime
+			}
 			s.drop(w)
 		}
 	}
@@ -180,21 +184,25 @@ func (s *Set) nearer(w, other *Way) bool {
 	if w.wished != other.wished {
 		return w.wished
 	}
-	a, b := w.Trip(), other.Trip()
+	return s.before(w.Trip(), other.Trip(), w.server, other.server)
+}
+
+// before compares two servers that are so far away.
+func (s *Set) before(a, b time.Duration, p, q wire.Server) bool {
 	if off := a - b; off.Abs() > max(nearTie, min(a, b)/8) {
 		return off < 0
 	}
-	m, n := int(w.server.Load), int(other.server.Load)
+	m, n := int(p.Load), int(q.Load)
 	if off := m - n; max(off, -off) > loadTie+min(m, n)/4 {
 		return off < 0
 	}
-	return s.taste(w) < s.taste(other)
+	return s.taste(p) < s.taste(q)
 }
 
 // taste is a number for a server that differs from player to player.
-func (s *Set) taste(w *Way) uint64 {
-	h := s.seat.Client ^ uint64(w.server.Addr.Port())
-	for _, b := range w.server.Addr.Addr().As16() {
+func (s *Set) taste(p wire.Server) uint64 {
+	h := s.seat.Client ^ uint64(p.Addr.Port())
+	for _, b := range p.Addr.Addr().As16() {
 		h = (h ^ uint64(b)) * 0x100000001b3 // as FNV-1a does
 	}
 	return h ^ h>>32
@@ -245,6 +253,9 @@ func (s *Set) choose() (p wire.Server, wished, ok bool) {
 	if !s.adrift() && !f.sent && !s.uneasy() {
 		return p, false, false
 	}
+	if f.turn == 0 {
+		s.byDistance(f.servers)
+	}
 	list, home := f.servers, s.main.addr()
 	at := func(p wire.Server) bool { return p.Addr == home }
 	if f.lost != nil && home.IsValid() && !slices.ContainsFunc(list, at) {
@@ -262,6 +273,20 @@ func (s *Set) choose() (p wire.Server, wished, ok bool) {
 		f.sent = false // nobody lets the player in, who stays
 	}
 	return p, false, false
+}
+
+// byDistance puts servers in the order in which they are to be tried: the nearest first, as far as
+// they were measured, and then the others as they were told.
+func (s *Set) byDistance(list []wire.Server) {
+	cost := func(q wire.Server) time.Duration {
+		if p := s.survey.at(q.Addr); p != nil && p.known() {
+			return p.cost()
+		}
+		return time.Hour
+	}
+	slices.SortStableFunc(list, func(a, b wire.Server) int {
+		return cmp.Compare(cost(a), cost(b))
+	})
 }
 
 // taken says whether a server is being tried, or is the one that is played at.

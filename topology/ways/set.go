@@ -39,6 +39,10 @@ type Options struct {
 	// Dials says that each other server needs a link of its own, which the Set asks for by a Dial.
 	// Otherwise the first link reaches all of them.
 	Dials bool
+	// Stay keeps the player from measuring servers and going to the nearest of its own accord: at
+	// the beginning those that the token names are tried in their order, and later the player goes
+	// elsewhere only when it has to, or is asked to.
+	Stay bool
 	// Datagram is the most that the first link carries.
 	Datagram int
 
@@ -81,6 +85,7 @@ type Seat struct {
 type Stats struct {
 	Returns uint64 // how often the player came back to the server that was lost
 	Moves   uint64 // how often it went on at another one
+	Nearer  uint64 // how often of its own accord, as that was much nearer
 	Failed  uint64 // attempts at that which did not get there
 	Bad     uint64 // control messages that could not be used
 }
@@ -102,11 +107,13 @@ type Set struct {
 	answered bool // and was answered
 	seat     Seat
 
-	search search
-	game   played
-	ticket token.Token
-	opened int  // connections, for their seeds
-	links  Link // that were asked for
+	search    search
+	survey    survey
+	improving improving
+	game      played
+	ticket    token.Token
+	opened    int  // connections, for their seeds
+	links     Link // that were asked for
 
 	touched []*Way // of which events are to be looked at
 	from    *Way
@@ -232,6 +239,7 @@ func (s *Set) Receive(now time.Duration, l Link, list []link.Datagram) int {
 		n := min(len(list), batch)
 		if l == s.main.link {
 			s.main.conn.Receive(now, list[:n])
+			s.hear()
 			s.touch(s.main)
 		}
 		return n
@@ -249,6 +257,7 @@ func (s *Set) Receive(now time.Duration, l Link, list []link.Datagram) int {
 	}
 	if s.main.link == l && (!known || s.main.addr() == list[0].Addr) {
 		s.main.conn.Receive(now, list[:1])
+		s.hear()
 		s.touch(s.main)
 	}
 	return 1

@@ -59,6 +59,7 @@ type Way struct {
 	server wire.Server // where it leads to; the first way of all leads to where the token says
 	since  time.Duration
 	wished bool // the server that is played at wants the player to go there
+	better bool // the player goes there of its own accord, as it is much nearer
 	// What came of connecting, for a way that is tried.
 	took     time.Duration
 	ticketed bool // a new ticket has come
@@ -73,6 +74,7 @@ type Way struct {
 	level   wire.Message // that its server named last
 	levelAt time.Duration
 	epoch   uint32
+	paused  bool          // its server says that the world stands still
 	servers []wire.Server // that its server told of
 }
 
@@ -93,6 +95,9 @@ func (w *Way) Level() *wire.Message { return &w.level }
 
 // LevelAt is when the server named it.
 func (w *Way) LevelAt() time.Duration { return w.levelAt }
+
+// Paused says that the world stands still, as the server said last.
+func (w *Way) Paused() bool { return w.paused }
 
 // Epoch is the number of the world that is shown by this way, with which commands are marked.
 func (w *Way) Epoch() uint32 { return w.epoch }
@@ -156,6 +161,7 @@ func (s *Set) connect(w *Way, datagram int, t token.Token) error {
 	default:
 		o.Servers = s.o.Token.Servers
 	}
+	o.Nearest = !w.server.Addr.IsValid() && !s.o.Stay && !s.o.Dials
 	o.Protocol, o.Version, o.Channels = s.o.Protocol, wire.Version, wire.Channels()
 	w.most = datagram
 	o.Datagram = max(min(cmp.Or(o.Datagram, 1200), datagram), 512)

@@ -12,7 +12,7 @@ const (
 
 // wireVersion is what two ends of this package must have in common before a word is said. What the
 // games must have in common is told in words; see VersionError.
-const Version = 1
+const Version = 2
 
 // channels lists them. Commands go before everything: they are small, and late ones are worth
 // nothing.

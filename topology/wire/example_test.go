@@ -16,6 +16,6 @@ func Example() {
 	fmt.Println(m.Name, m.Version, len(b), err)
 	fmt.Println(wire.ReasonText(wire.ReasonNoSeat))
 	// Output:
-	// ada 7 15 <nil>
+	// ada 7 20 <nil>
 	// all seats are taken
 }

@@ -26,9 +26,16 @@ type Message struct {
 	Start    uint64       // level: hash of the world it starts with
 	Tick     world.Tick   // level: where the world is
 	Name     string       // hello, name, welcome, chat, level
-	Text     string       // chat, notice, pause, move
+	Text     string       // chat, notice, pause, move; taken: why it was not
 	Servers  []Server     // servers; move: where to
 	Names    []Named      // roster
+	Journey  Journey      // hello: why the player comes
+	// Prediction is, in predicts, how that does.
+	Prediction Prediction
+	// Tag is, in taken, what was sent.
+	Tag uint32
+	// To is, in chat, for whom alone a line is; empty for everyone.
+	To []world.Player
 }
 
 // A Named is what a player is called, or has no name any more.
@@ -52,9 +59,11 @@ const (
 	Chat
 	Pause
 	Name
-	Move    // go on at another server
-	Servers // the other servers of the same game
-	Roster  // what players are called
+	Move     // go on at another server
+	Servers  // the other servers of the same game
+	Roster   // what players are called
+	Predicts // how the client's prediction does
+	Taken    // what became of data that the client has sent in one piece
 	kinds
 )
 
@@ -66,6 +75,7 @@ const (
 	MaxLabel   = 128 // name of a level
 	MaxServers = 16  // servers of one game
 	MaxRoster  = 48  // players of one roster message
+	MaxTo      = 8   // players for whom alone a line is
 )
 
 // errMessage is all that a decoder says about a message that makes no sense.
@@ -98,6 +108,7 @@ func (m *Message) fields(w *cursor) {
 	case Hello:
 		w.U64(&m.Version)
 		w.Bool(&m.On)
+		w.journey(&m.Journey)
 		w.str(&m.Name, MaxName)
 	case Need, Again:
 		w.U32(&m.Epoch)
@@ -124,6 +135,7 @@ func (m *Message) fields(w *cursor) {
 		w.str(&m.Text, MaxText)
 	case Chat:
 		w.player(&m.Player)
+		w.listeners(&m.To)
 		w.str(&m.Name, MaxName)
 		w.str(&m.Text, MaxText)
 	case Pause:
@@ -134,6 +146,11 @@ func (m *Message) fields(w *cursor) {
 	case Move:
 		w.Bool(&m.On)
 		w.servers(&m.Servers, 1)
+		w.str(&m.Text, MaxText)
+	case Predicts:
+		w.prediction(&m.Prediction)
+	case Taken:
+		w.U32(&m.Tag)
 		w.str(&m.Text, MaxText)
 	case Servers:
 		w.servers(&m.Servers, MaxServers)
@@ -174,6 +191,20 @@ func (w *cursor) servers(v *[]Server, most int) {
 		w.Check(!w.Reading() || p.Addr.Port() != 0)
 		w.U8(&p.Load)
 		w.str(&p.Name, MaxName)
+	}
+}
+
+// listeners is for whom a line is.
+func (w *cursor) listeners(v *[]world.Player) {
+	n := byte(min(len(*v), MaxTo))
+	w.U8(&n)
+	w.Check(n <= MaxTo)
+	if w.Reading() && w.OK() && n > 0 {
+		*v = make([]world.Player, n)
+	}
+	for i := 0; i < int(n) && w.OK(); i++ {
+		w.player(&(*v)[i])
+		w.Check((*v)[i] != world.Nobody)
 	}
 }
 

@@ -76,6 +76,7 @@ const deeds = {
     if (document.fullscreenElement) document.exitFullscreen();
     else document.documentElement.requestFullscreen?.().catch(() => {}); // not everywhere
   },
+  servers() { open('/servers', '_top'); },
   mute() { window.coevalMute(!window.coevalScreen.mute); },
   say() {
     $('chat').hidden = false;

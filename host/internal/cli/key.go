@@ -46,6 +46,9 @@ func ReadKey(name string) (token.Key, error) {
 	return key, nil
 }
 
+// ReadSecret reads a small file that only its owner can get at.
+func ReadSecret(name string) ([]byte, error) { return readPrivate(name) }
+
 // readPrivate reads a small file, and sees that it is its owner's alone.
 func readPrivate(name string) ([]byte, error) {
 	f, err := os.Open(name)
@@ -58,7 +61,8 @@ func readPrivate(name string) ([]byte, error) {
 		return nil, err
 	}
 	mode := info.Mode()
-	if mode.IsRegular() && mode.Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+	if mode.IsRegular() && mode.Perm()&0o077 != 0 && !onlyRoots(info) &&
+		runtime.GOOS != "windows" {
 		return nil, fmt.Errorf(
 			"others on this machine can get at the key in %s (its mode is %04o); close it with: "+
 				"chmod 600 %s", name, mode.Perm(), name)

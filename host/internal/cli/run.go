@@ -19,6 +19,7 @@ const (
 	ExitOK          = 0
 	ExitFailure     = 1   // the command was understood and did not succeed
 	ExitUsage       = 2   // the command line was wrong; nothing was done
+	ExitNothing     = 3   // it looked for something, and there is none
 	ExitInterrupted = 130 // stopped by Ctrl-C before it was finished, as shells report it
 )
 
@@ -86,7 +87,23 @@ func (p *Program) report(
 		fmt.Fprintf(stderr, "Run '%s --help' for what it takes.\n", cmd.CommandPath())
 		return ExitUsage
 	}
+	var nothing NothingError
+	if errors.As(err, &nothing) {
+		return ExitNothing
+	}
 	return ExitFailure
+}
+
+// A NothingError says that what was looked for is not there, which is no failure of the command.
+type NothingError struct{ Err error }
+
+func (e NothingError) Error() string { return e.Err.Error() }
+
+func (e NothingError) Unwrap() error { return e.Err }
+
+// Nothingf makes an error that is reported by the exit code for what is not there.
+func Nothingf(format string, args ...any) error {
+	return NothingError{fmt.Errorf(format, args...)}
 }
 
 // unsorted has cobra list commands in our order.

@@ -96,6 +96,9 @@ func (f *WholeFile) Write(b []byte) (int, error) { return f.part.Write(b) }
 // Name is what the file was asked for as.
 func (f *WholeFile) Name() string { return f.name }
 
+// Path is where it stands until it is committed, for who wants to read what was written.
+func (f *WholeFile) Path() string { return f.part.Name() }
+
 // Explain names the file as it was asked for.
 func (f *WholeFile) Explain(err error) error {
 	if err == nil {

@@ -26,6 +26,7 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/serve"
 	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/service/directory"
 	"github.com/coeval-dev/coeval/timeline/kinds"
 	"github.com/coeval-dev/coeval/topology/architecture"
 	"github.com/coeval-dev/coeval/topology/server"
@@ -108,6 +109,7 @@ type flags struct {
 	kind         architecture.Kind
 	seed         uint64
 	noOpen       bool
+	directory    string // whose servers the page lists, or nothing
 	build        string
 	web          serve.WebOptions
 	watches      bool
@@ -160,6 +162,8 @@ func Command(p *cli.Program) *cobra.Command {
 	d.knobs.Flags(cmd)
 	f.BoolVar(&d.watches, "watch", false,
 		"compile and show what you change in the sources; players and the world stay")
+	f.StringVar(&d.directory, "directory", "",
+		"URL of a directory: the page then also lists the servers of the game that it has")
 	f.BoolVar(&d.noOpen, "no-open", false, "print the address, and open no browser")
 	f.IntVar(&m.count, "mirrors", 0,
 		"as many servers that mirror one game, from 2 to 5, with the network between them")
@@ -226,6 +230,11 @@ func (d *flags) check() (game.Level, error) {
 	}
 	if err := d.web.Check(); err != nil {
 		return l, err
+	}
+	if d.directory != "" {
+		if _, err := directory.Base(d.directory); err != nil {
+			return l, cli.Usagef("--directory: %w", err)
+		}
 	}
 	if err := d.findReach(); err != nil {
 		return l, err

@@ -163,6 +163,9 @@ func (s *site) handler() http.Handler {
 	if s.flags.title.Client == "" { // a title with a client of its own has keys of its own
 		o.Keys = "Arrows or WASD, and the space bar."
 	}
+	if s.flags.directory != "" {
+		o.Servers = &web.Servers{Directory: s.flags.directory, Game: s.flags.title.Name()}
+	}
 	scheme := map[string]string{"http": "ws", "https": "wss"}[s.site.Scheme()]
 	o.Connect = append(o.Connect, s.flags.reach.Origins(scheme, s.port())...)
 	mux.Handle("/", web.Page(o))

@@ -74,7 +74,12 @@ func (x *Served) Facts(m *Moment, blind bool) [][2]string {
 	if blind {
 		style, wrong = "hidden: blind test", "hidden"
 	}
+	place := x.Place()
+	if n.Moves > 0 {
+		place += fmt.Sprintf(", after %d moves", n.Moves)
+	}
 	return [][2]string{
+		{"server", place},
 		{"round trip", ms(n.RoundTrip.Seconds()) + " ± " + ms(n.Jitter.Seconds())},
 		{"lost", fmt.Sprintf("%.1f %% in, %.1f %% out", n.LossIn*100, n.LossOut*100)},
 		{"ahead", fmt.Sprintf("%.1f ticks, %.1f early", n.Ahead, float64(n.Early)/4)},

@@ -83,6 +83,9 @@ func (h *HUD) Hear(now float64, words []client.Word) {
 		switch w.Kind {
 		case client.Chat:
 			l.who, l.color = w.Name, PlayerColor(w.Player)
+			if len(w.To) > 0 {
+				l.who += " (private)"
+			}
 		case client.Pause:
 			l.text = strings.TrimSpace("paused " + by(w.Text))
 		case client.Proceed:

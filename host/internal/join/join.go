@@ -8,7 +8,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/coeval-dev/coeval/game"
@@ -34,11 +36,43 @@ type Options struct {
 	Bot      func(*game.Title) game.Bot
 	For      time.Duration
 	In, Out  *os.File
+	// Send is what is sent to the server in one piece, NAME=FILE of the title's Uploads.
+	Send []string
+
+	// Enter, if set, finds the way in, in place of Servers: at first, and whenever the player has
+	// to be let in anew.
+	Enter func(context.Context) (Entrance, error)
 
 	// Find finds the title that the server plays, and Game is which that is, as far as it is known
 	// before the server is asked.
 	Find func(name string) (*game.Title, error)
 	Game string
+}
+
+// An Entrance is a way into a game: what a server admits by, with a token, and where it is, the
+// nearest first. The others are gone on at when that has ended.
+type Entrance struct {
+	entry.Admission
+	Servers []netip.AddrPort
+}
+
+// send has a session send files, each as what it is to the game.
+func send(s *client.Session, files []string) error {
+	for _, x := range files {
+		name, file, ok := strings.Cut(x, "=")
+		if !ok {
+			return cli.Usagef("--send %s: give what it is and a file, such as replay=match.trace",
+				x)
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("--send: %w", err)
+		}
+		if err := s.Upload(name, data); err != nil {
+			return fmt.Errorf("--send: %w", err)
+		}
+	}
+	return nil
 }
 
 // Join plays, and says what came of it.
@@ -70,6 +104,9 @@ func Join(ctx context.Context, o Options) (*Joined, error) {
 		return nil, err
 	}
 	defer s.Close()
+	if err := send(s, o.Send); err != nil {
+		return nil, err
+	}
 	p := &visit{joiner: j, title: t, session: s, ticket: e.ticket}
 	var r *Joined
 	if o.Bot != nil {

@@ -29,8 +29,17 @@ type Joined struct {
 	TripMS    float64 `json:"round_trip_ms"`
 	Loss      float64 `json:"loss"`
 	Moves     uint64  `json:"moves"` // how often it went on at another server
+	// of those, of its own accord as the other was much nearer
+	Nearer uint64 `json:"moves_nearer"`
+	// Server is where it played last, and Places what it measured of all servers of the game, the
+	// best first.
+	Server string  `json:"server"`
+	Places []Place `json:"places,omitempty"`
 	// how often it went on at a server that was started anew
 	Servers uint64 `json:"entered,omitempty"`
+
+	// Sent is what became of the files that were sent.
+	Sent []Sent `json:"sent,omitempty"`
 
 	// What prediction made of it; all of these are zero without.
 	Style string `json:"style"`
@@ -44,10 +53,46 @@ type Joined struct {
 	Redundancy  int     `json:"commands_per_packet"`
 }
 
+// Sent is something that was sent in one piece, and why the server did not take it, if so.
+type Sent struct {
+	Name  string `json:"name"`
+	Error string `json:"error,omitempty"`
+}
+
+// sent notes what became of files.
+func (r *Joined) sent(v *client.View) {
+	for _, u := range v.Uploads {
+		s := Sent{Name: u.Name}
+		if u.Err != nil {
+			s.Error = u.Err.Error()
+		}
+		r.Sent = append(r.Sent, s)
+	}
+}
+
+// A Place is a server of the game, as far as it was measured.
+type Place struct {
+	Server   string  `json:"server"`
+	Name     string  `json:"name,omitempty"`
+	TripMS   float64 `json:"round_trip_ms"` // the median
+	JitterMS float64 `json:"jitter_ms"`
+	Loss     float64 `json:"loss"`
+	Players  int     `json:"players"`
+	Here     bool    `json:"here,omitempty"`
+}
+
+func (r *Joined) survey(s *client.Session) {
+	r.Server, r.Places = s.Place(), r.Places[:0]
+	for _, p := range s.Places() {
+		r.Places = append(r.Places, Place{p.Addr.String(), p.Name, p.Trip.Seconds() * 1000,
+			p.Jitter.Seconds() * 1000, p.Loss, int(p.Load), p.Here})
+	}
+}
+
 // watch plays with a bot, and says what came of it.
 func (p *visit) watch(ctx context.Context) (*Joined, error) {
 	bot := p.Bot(p.title)
-	began := time.Duration(-1)
+	began, r := time.Duration(-1), &p.joined
 	command := func(t world.Tick, me world.Player, shown *world.World, in *world.Inputs) {
 		_ = bot(shown, me, t, in) // its commands are of the game's type
 	}
@@ -56,12 +101,11 @@ func (p *visit) watch(ctx context.Context) (*Joined, error) {
 		case v.World == nil:
 		case began < 0:
 			began = now
-		case p.For > 0 && now-began >= p.For:
+		case p.For > 0 && now-began >= p.For && len(r.Sent) >= len(p.Send):
 			return terminal.ErrQuit
 		}
 		return nil
 	})
-	r := &p.joined
 	switch {
 	case err != nil:
 		return nil, err
@@ -84,7 +128,8 @@ func (r *Joined) read(s *client.Session, v *client.View) {
 	}
 	st := c.Stats()
 	r.Game, r.Level, r.Player = v.Truth.Game().Name(), c.Level().Name, int(c.Player())
-	r.Snapshots, r.Bytes, r.Moves = st.Snapshots, st.Bytes, st.Moves
+	r.Snapshots, r.Bytes, r.Moves, r.Nearer = st.Snapshots, st.Bytes, st.Moves, st.Nearer
+	r.survey(s)
 	r.Commands, r.Repeated = st.Commands, st.Repeated
 	r.Tick, r.Entities = uint64(v.Truth.Tick()), 0
 	for range v.Truth.Entities() {
@@ -131,6 +176,25 @@ func (r *Joined) String() string {
 		fmt.Fprintf(&out, "%s: shown %.1f ticks ahead of the newest snapshot; "+
 			"%d of %d not as predicted, %d corrections, the furthest by %.2f\n",
 			r.Style, r.Ahead, r.Wrong, r.Predicted, r.Corrections, r.Furthest)
+	}
+	if len(r.Places) > 1 || r.Moves > 0 {
+		fmt.Fprintf(&out, "at %s, after %d moves, %d of them to a nearer server\n", r.Server,
+			r.Moves, r.Nearer)
+	}
+	for _, x := range r.Sent {
+		if x.Error != "" {
+			fmt.Fprintf(&out, "%s was not sent: %s\n", x.Name, x.Error)
+		} else {
+			fmt.Fprintf(&out, "%s was sent\n", x.Name)
+		}
+	}
+	for _, p := range r.Places {
+		here := ""
+		if p.Here {
+			here = ", here"
+		}
+		fmt.Fprintf(&out, "  %-21s %-12s %5.1f ms ± %.1f, loss %.0f %%, %d players%s\n", p.Server,
+			p.Name, p.TripMS, p.JitterMS, 100*p.Loss, p.Players, here)
 	}
 	return out.String()
 }

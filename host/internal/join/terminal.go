@@ -39,6 +39,8 @@ func (p *visit) show(ctx context.Context) (*Joined, error) {
 	var s news
 	err = p.drive(ctx, command, func(_ time.Duration, v *client.View) error {
 		s.told(v.Words)
+		s.sent(v)
+		s.moved(v, p.session)
 		return x.Show(p.frame(v), func() terminal.Status { return s.status(p.session.Client(), v) })
 	})
 	cause := context.Cause(ctx)
@@ -80,6 +82,9 @@ func (s *news) told(words []client.Word) {
 		switch w.Kind {
 		case client.Chat:
 			s.said = w.Name + ": " + w.Text
+			if len(w.To) > 0 {
+				s.said = w.Name + " (private): " + w.Text
+			}
 		case client.Pause:
 			s.said = "paused by " + w.Text
 		case client.Proceed:
@@ -87,6 +92,24 @@ func (s *news) told(words []client.Word) {
 		default:
 			s.said = w.Text
 		}
+	}
+}
+
+// sent says what became of files that were sent.
+func (s *news) sent(v *client.View) {
+	for _, u := range v.Uploads {
+		if s.at, s.said = time.Now(), u.Name+" was sent"; u.Err != nil {
+			s.said = u.Name + " was not sent: " + u.Err.Error()
+		}
+	}
+}
+
+// moved says where the player goes on.
+func (s *news) moved(v *client.View, at *client.Session) {
+	if len(v.Moved) > 0 {
+		s.at = time.Now()
+		s.said = fmt.Sprintf("you play at %s now, %.0f ms away", at.Place(),
+			at.Numbers().RoundTrip.Seconds()*1000)
 	}
 }
 
@@ -119,7 +142,11 @@ func (s *news) line(c *client.Client, v *client.View) string {
 		who = c.Name() + ", watching"
 	}
 	q := c.Conn().Quality()
-	return fmt.Sprintf("%s  %s  tick %d  round trip %.0f ms  loss %.0f %%  ahead %.0f  q leaves",
-		v.World.Game().Name(), who, v.World.Tick(), q.RoundTrip.Seconds()*1000, 100*q.LossIn,
-		ahead(c))
+	at := ""
+	if len(c.Servers()) > 0 {
+		at = "  at " + c.Place()
+	}
+	return fmt.Sprintf("%s  %s%s  tick %d  round trip %.0f ms  loss %.0f %%  ahead %.0f  q leaves",
+		v.World.Game().Name(), who, at, v.World.Tick(), q.RoundTrip.Seconds()*1000,
+		100*q.LossIn, ahead(c))
 }

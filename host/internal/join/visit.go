@@ -50,6 +50,7 @@ func (p *visit) drive(
 				return nil
 			}
 			p.joined.read(p.session, &v)
+			p.joined.sent(&v)
 			p.keepTicket(p.session.Client())
 			err := p.over(now, &v)
 			if err == nil {

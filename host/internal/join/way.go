@@ -78,6 +78,14 @@ type way struct {
 // find finds a way in: at the first of the servers that answers, and to the others over UDP if it
 // does not let the player in.
 func (j *joiner) find(ctx context.Context) (*way, error) {
+	if j.Enter != nil {
+		x, err := j.Enter(ctx)
+		if err != nil {
+			return nil, err
+		}
+		e := &way{Admission: x.Admission, servers: x.Servers}
+		return e, j.admitted(e, x.Token)
+	}
 	if len(j.Servers) > 1 && (j.HTTP != "" || j.Over != "udp") {
 		return nil, cli.Usagef("several servers can be given for udp, and without --http")
 	}
@@ -118,20 +126,12 @@ func (j *joiner) at(ctx context.Context, addr string) (*way, error) {
 	}
 	e := &way{base: base}
 	if j.Token != "" {
-		e.Game = j.Game
-		if e.token, err = token.ParseText(j.Token); err != nil {
-			return nil, err
-		}
+		e.Game, e.Admission.Token = j.Game, j.Token
 	} else if e.Admission, err = entry.AskBy(ctx, base, j.trust); err != nil {
 		return nil, err
-	} else if e.token, err = token.ParseText(e.Admission.Token); err != nil {
-		return nil, fmt.Errorf("the server's token: %w", err)
 	}
-	if _, err = e.Snapshots(); err != nil {
+	if err := j.admitted(e, e.Admission.Token); err != nil {
 		return nil, err
-	}
-	if t, ok := readTicket(j.Ticket); ok && t.Expires > time.Now().Unix() && !j.spent {
-		e.token, e.ticket, j.spent = t, true, true
 	}
 	if e.UDP != 0 && j.HTTP == "" { // with both addresses given, they are meant
 		port = fmt.Sprint(e.UDP)
@@ -144,6 +144,20 @@ func (j *joiner) at(ctx context.Context, addr string) (*way, error) {
 		e.servers = []netip.AddrPort{a}
 	}
 	return e, nil
+}
+
+// admitted takes the token that was given, or the ticket where there is one.
+func (j *joiner) admitted(e *way, text string) (err error) {
+	if e.token, err = token.ParseText(text); err != nil {
+		return fmt.Errorf("the token: %w", err)
+	}
+	if _, err = e.Snapshots(); err != nil {
+		return err
+	}
+	if t, ok := readTicket(j.Ticket); ok && t.Expires > time.Now().Unix() && !j.spent {
+		e.token, e.ticket, j.spent = t, true, true
+	}
+	return nil
 }
 
 // open opens a way that was found.

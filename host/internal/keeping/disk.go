@@ -18,6 +18,12 @@ import (
 // what is in it, since worlds hold secrets.
 type folder struct{ dir string }
 
+// Disk is a folder of this machine, which may be read while another program has it.
+func Disk(dir string) keep.Disk { return folder{dir} }
+
+// Take has a folder be this program's alone until what it gives is closed or the program ends.
+func Take(dir string) (io.Closer, error) { return folder{dir}.take() }
+
 func (d folder) at(name string) string { return filepath.Join(d.dir, name) }
 
 func (d folder) List() ([]string, error) {

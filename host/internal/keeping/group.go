@@ -34,10 +34,11 @@ const again = time.Second
 
 // start starts the goroutine.
 func (r *rememberer) start() {
-	r.wake, r.over = make(chan struct{}, 1), make(chan struct{})
+	wake := make(chan struct{}, 1)
+	r.wake, r.over = wake, make(chan struct{})
 	go func() {
 		defer close(r.over)
-		for range r.wake {
+		for range wake { // close forgets the field
 			r.write()
 		}
 		r.write()

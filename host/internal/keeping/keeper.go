@@ -31,10 +31,15 @@ type Options struct {
 	Flush Flush
 	// Every is after how long a whole world is written at the latest. Default: 10 s.
 	Every time.Duration
+	// History is for how long chapters stay after they are needed, to go back to; below zero for
+	// ever.
+	History time.Duration
 	// Log is told what is at risk, and when it is not any more.
 	Log *slog.Logger
 	// Stay is set for a mirror: it reads out of what the mirror remembered which world is its own.
 	Stay func(memory []byte) (uint64, error)
+	// Claimed has a folder be opened whose game is not known to be its group's; see Keeper.Claimed.
+	Claimed bool
 
 	disk keep.Disk // in place of Dir's own, for tests
 }
@@ -55,18 +60,24 @@ type Keeper struct {
 	memory []byte     // of a mirror
 	group  *rememberer
 	stay   uint64
+	tokens *tokens
+
+	handover handover
 
 	free, full chan *item
 	copies     chan *world.World // one, when no whole world is being written
+	hurry      chan struct{}     // somebody waits for what was played to be durable
 	done       chan struct{}
 	started    bool
 
-	level  game.Level
-	seats  []keep.Seat   // as they were handed over last, by player
-	gap    bool          // ticks are missing since the last whole world
-	fresh  bool          // another world has begun, and was not handed over
-	since  time.Time     // when the last whole world was handed over
-	replay time.Duration // what computing the ticks since then has taken
+	level game.Level
+	seats []keep.Seat // as they were handed over last, by player
+	gap   bool        // ticks are missing since the last whole world
+	fresh bool        // another world has begun, and was not handed over
+	// succeeds says that the folder is another program's still; see Succeed.
+	succeeds bool
+	since    time.Time     // when the last whole world was handed over
+	replay   time.Duration // what computing the ticks since then has taken
 
 	writer writer
 	state  state
@@ -83,7 +94,6 @@ type state struct {
 	chapterNanos    atomic.Int64  // how long the last chapter took to write
 	broken          atomic.Bool   // the journal cannot go on without a whole world
 	risk            atomic.Bool   // what is played is not being kept
-	hurry           atomic.Bool   // somebody waits for what was played to be durable
 
 	mu       sync.Mutex
 	safe     world.Tick // that is durable
@@ -99,6 +109,7 @@ type item struct {
 	fresh  bool         // which has nothing to do with the chapter before
 	level  game.Level
 	stay   uint64
+	at     time.Time   // when that was
 	seats  []keep.Seat // all of them, for a chapter
 }
 
@@ -134,7 +145,11 @@ func Open(g *world.Game, o Options) (_ *Keeper, err error) {
 			k.unlock()
 		}
 	}()
-	if k.folder, err = keep.Open(disk, g, keep.Options{Build: recording.Build()}); err != nil {
+	if k.folder, err = keep.Open(disk, g, keep.Options{Build: recording.Build(),
+		History: o.History}); err != nil {
+		return nil, fmt.Errorf("%s: %w", o.Dir, err)
+	}
+	if err = k.allowed(disk); err != nil {
 		return nil, fmt.Errorf("%s: %w", o.Dir, err)
 	}
 	if o.Stay != nil {
@@ -145,6 +160,10 @@ func Open(g *world.Game, o Options) (_ *Keeper, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.Dir, err)
 	}
+	if k.tokens, err = k.newTokens(disk); err != nil {
+		return nil, fmt.Errorf("%s: %w", o.Dir, err)
+	}
+	k.tokens.start()
 	k.report()
 	return k, nil
 }
@@ -191,8 +210,11 @@ func (k *Keeper) Begin(w *world.World, l game.Level, seats []keep.Seat) error {
 		return nil
 	}
 	k.keepSeats(seats)
+	if k.succeeds {
+		return nil
+	}
 	if err := k.folder.Begin(&keep.Snapshot{World: w, Level: l, Seats: seats,
-		Stay: k.stay}); err != nil {
+		Stay: k.stay, At: time.Now()}); err != nil {
 		return err
 	}
 	k.start(w)
@@ -208,7 +230,7 @@ func (k *Keeper) start(w *world.World) {
 	}
 	k.copies = make(chan *world.World, 1)
 	k.copies <- w.Host().Clone()
-	k.done = make(chan struct{})
+	k.done, k.hurry = make(chan struct{}), make(chan struct{}, 1)
 	k.writer = writer{keeper: k}
 	k.state.durable.Store(uint64(w.Tick()))
 	k.writer.stay = k.stay
@@ -242,8 +264,16 @@ func (k *Keeper) Save(w *world.World, seats []keep.Seat) bool {
 // DurableTick is the last tick that a crash of the machine cannot take. Any goroutine may ask.
 func (k *Keeper) DurableTick() world.Tick { return world.Tick(k.state.durable.Load()) }
 
-// Hurry has what was played be made durable with the next tick, whatever Options.Flush says.
-func (k *Keeper) Hurry() { k.state.hurry.Store(true) }
+// Hurry has what was played be made durable at once, whatever Options.Flush says.
+func (k *Keeper) Hurry() {
+	if !k.started {
+		return
+	}
+	select {
+	case k.hurry <- struct{}{}:
+	default: // it was said, and what was played since will be flushed as well
+	}
+}
 
 // Want has the whole world be written with the next tick that finds room, where ticks come of
 // themselves. When Numbers has a durable tick that is no less than one, that is safe.
@@ -313,6 +343,7 @@ func (k *Keeper) copy(it *item, w *world.World, seats []keep.Seat) {
 	it.level, it.seats = k.level, append(it.seats[:0], seats...)
 	it.fresh = k.fresh
 	k.since, k.replay = time.Now(), 0
+	it.at = k.since
 	k.gap, k.fresh = false, false
 	k.keepSeats(seats)
 }
@@ -389,15 +420,18 @@ func (k *Keeper) Close(w *world.World) error {
 		return nil
 	}
 	if k.group != nil {
-		defer k.group.close()
+		k.group.close()
 	}
+	k.handover.close()
+	k.tokens.close()
 	if !k.started {
 		k.unlock()
 		return nil
 	}
 	k.started = false
 	if w != nil {
-		k.writer.last = &keep.Snapshot{World: w, Level: k.level, Seats: k.seats, Stay: k.stay}
+		k.writer.last = &keep.Snapshot{World: w, Level: k.level, Seats: k.seats, Stay: k.stay,
+			At: time.Now()}
 	}
 	close(k.full)
 	wait := time.NewTimer(closeTime)
@@ -421,7 +455,7 @@ func (k *Keeper) Close(w *world.World) error {
 }
 
 func (k *Keeper) unlock() {
-	if k.lock != nil {
+	if k.lock != nil && !k.tokens.writing() {
 		_ = k.lock.Close()
 		k.lock = nil
 	}

@@ -56,6 +56,19 @@ func Parse(dir, flush string, every time.Duration) (o Options, err error) {
 	return o, err
 }
 
+// KeepHistory takes --keep-history over.
+func (o *Options) KeepHistory(d time.Duration) error {
+	if d != 0 && o.Dir == "" {
+		return cli.Usagef("--keep-history goes with --keep")
+	}
+	o.History = d
+	return nil
+}
+
+// HistoryFlag is what --help says of --keep-history.
+const HistoryFlag = "with --keep, how long what was played stays, so that one can go back to it " +
+	"({program} keep restore); below 0 for ever (default: some seconds)"
+
 func (f Flush) String() string {
 	switch {
 	case f.Never:
@@ -91,15 +104,22 @@ func (w *writer) run() {
 				return
 			}
 			w.take(it)
-			for more := len(w.keeper.full); more > 0; more-- {
-				if it, ok := <-w.keeper.full; ok {
-					w.take(it)
-				}
-			}
-			hurry := w.keeper.state.hurry.Swap(false)
-			w.flush(hurry || !w.keeper.opt.Flush.Never && group == nil)
+			w.takeAll()
+			w.flush(!w.keeper.opt.Flush.Never && group == nil)
+		case <-w.keeper.hurry:
+			w.takeAll() // what somebody waits for was handed over before
+			w.flush(true)
 		case <-group:
 			w.flush(true)
+		}
+	}
+}
+
+// takeAll takes what has been handed over by now.
+func (w *writer) takeAll() {
+	for more := len(w.keeper.full); more > 0; more-- {
+		if it, ok := <-w.keeper.full; ok {
+			w.take(it)
 		}
 	}
 }
@@ -117,7 +137,8 @@ func (w *writer) take(it *item) {
 		if it.fresh {
 			k.folder.Abandon()
 		}
-		w.begin(&keep.Snapshot{World: it.world, Level: it.level, Seats: it.seats, Stay: it.stay})
+		w.begin(&keep.Snapshot{World: it.world, Level: it.level, Seats: it.seats, Stay: it.stay,
+			At: it.at})
 		k.copies <- it.world
 		it.world = nil
 	}

@@ -5,9 +5,10 @@ package mirrors
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
+	"github.com/coeval-dev/coeval/host/internal/recording"
+	"github.com/coeval-dev/coeval/host/internal/upgrade"
 	"github.com/coeval-dev/coeval/service/admin"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
@@ -18,6 +19,9 @@ func (h *host) administered() admin.Game {
 	m := h.mirror.Load()
 	g := admin.Game{
 		Title: h.title, Mirrored: true, Do: m.Do,
+		Group: &admin.Group{Mirror: m, Key: upgrade.KeySum(h.Mirror.Keys[0]),
+			Build: recording.Build().String(), Upgrades: h.upgrades.done,
+			Used: h.Mirror.Server.Conn.Used},
 		Server:  func() *server.Server { return m.Server() },
 		Status:  func() any { return h.status() },
 		Metrics: h.meters.Text, Unready: h.drained.Store,
@@ -36,34 +40,28 @@ func (h *host) administered() admin.Game {
 	return g
 }
 
-// saveTime is how long a save may take.
-const saveTime = 30 * time.Second
-
 // save has what is settled be written as a whole, and waits until that is safe.
-func (h *host) save(ctx context.Context) (tick world.Tick, err error) {
-	ctx, cancel := context.WithTimeout(ctx, saveTime)
-	defer cancel()
-	m, before := h.mirror.Load(), h.keeper.Numbers()
-	if err := m.Do(ctx, func() {
-		tick = m.Stats().Settled
+func (h *host) save(ctx context.Context) (world.Tick, error) {
+	m := h.mirror.Load()
+	return h.keeper.SaveAll(ctx, func(ctx context.Context) (t world.Tick, ok bool, err error) {
+		if doErr := m.Do(ctx, func() { t, ok, err = h.saveNow() }); doErr != nil {
+			err = doErr
+		}
+		return t, ok, err
+	})
+}
+
+// saveNow has it written with the next tick that is settled; or, where the game is paused and none
+// will be, as it is.
+func (h *host) saveNow() (t world.Tick, ok bool, err error) {
+	m := h.mirror.Load()
+	if !m.Paused() || !m.Kept() {
 		h.keeper.Want()
-	}); err != nil {
-		return 0, err
+		return m.Stats().Settled, true, nil
 	}
-	for {
-		n := h.keeper.Numbers()
-		switch {
-		case n.Chapters > before.Chapters && n.Durable >= uint64(tick):
-			return world.Tick(n.Durable), nil
-		case n.AtRisk:
-			return 0, fmt.Errorf("the disk fails, or does not keep up; tick %d is safe: the log "+
-				"says more", n.Durable)
-		}
-		select {
-		case <-ctx.Done():
-			return 0, fmt.Errorf("nothing was written within %v; tick %d is safe", saveTime,
-				n.Durable)
-		case <-time.After(5 * time.Millisecond):
-		}
+	s, err := m.Present()
+	if err != nil {
+		return 0, false, err
 	}
+	return s.World.Tick(), h.keeper.Save(s.World, s.Seats), nil
 }

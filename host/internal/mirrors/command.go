@@ -11,7 +11,9 @@ import (
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/keeping"
+	"github.com/coeval-dev/coeval/host/internal/queries"
 	"github.com/coeval-dev/coeval/host/internal/stores"
+	"github.com/coeval-dev/coeval/host/internal/upgrade"
 	"github.com/coeval-dev/coeval/kept"
 	"github.com/coeval-dev/coeval/timeline/kinds"
 	"github.com/spf13/cobra"
@@ -35,6 +37,9 @@ If a mirror dies its players go on at another, in the same body. Ctrl-C, or
 SIGTERM, moves them there first, within --drain. The game goes on while most of its mirrors are in
 touch; beside two, let a third machine be a --witness, which only votes.
 
+With --upgrade URL a new build takes over the game of mirrors that run, and their
+players, and founds a new group; if it cannot, they play on.
+
 With --keep FOLDER, each mirror one of its own, the game survives the death of
 all of them: those that come back find each other, and go on with the latest world
 that they have once most are back. Start each as before; with a game in its folder,
@@ -52,6 +57,7 @@ const example = `  {program} token key --out mirrors.key
   {program} mirror --join 203.0.113.7:4100 --key mirrors.key --address 198.51.100.9
   {program} mirror --join 203.0.113.7:4100,198.51.100.9:4100 --key mirrors.key --address 192.0.2.4 --forever --json
   {program} mirror --join 203.0.113.7:4100 --key mirrors.key --address 192.0.2.4 --forever --keep folder
+  {program} mirror --upgrade http://localhost:4900 --token-file ada.token --key mirrors.key --address 203.0.113.7 --listen :4001 --mirrors :4101 --keep new
   {program} mirror --witness --join 203.0.113.7:4100 --key mirrors.key --address 192.0.2.4`
 
 // flags are what the command line says.
@@ -67,6 +73,7 @@ type flags struct {
 	keep      string
 	flush     string
 	keepEvery time.Duration
+	history   time.Duration
 	store     stores.Flag
 }
 
@@ -120,6 +127,8 @@ func Command(p *cli.Program) *cobra.Command {
 	f.BoolVar(&r.Open, "open", false, "let anyone in who asks at /token")
 	f.IntVar(&r.Mirror.Server.Players, "players", 64,
 		"how many may play, on all mirrors together; the same at each")
+	f.IntVar(&r.Mirror.Room, "room", 0,
+		"how many may play at this mirror while others have room (default: as --players)")
 	f.IntVar(&r.Mirror.Server.Spectators, "spectators", 16,
 		"how many may watch at this mirror; below 0 for none")
 	f.IntVar(&r.Mirror.Server.SnapshotRate, "snapshots", 30, "snapshots a second of each player")
@@ -140,53 +149,113 @@ func Command(p *cli.Program) *cobra.Command {
 	f.DurationVar(&r.window, "window", 0,
 		"how long what is shown may still be put right, the same at all mirrors (default: the "+
 			"last of --delays)")
-	f.DurationVar(&r.Patience, "patience", 10*time.Second,
-		"with --join, how long to try before giving up")
-	f.BoolVar(&r.Forever, "forever", false,
-		"with --join, never give up: for machines that start by themselves")
 	r.keepFlags(f)
-	r.store.Add(f)
+	r.upgradeFlags(f)
+	r.listFlags(f)
 	f.StringVar(&r.Record, "record", "",
 		"record what is settled into this file, for {program} trace")
 	return cmd
 }
 
-// keepFlags adds what says how the game is kept.
+// listFlags adds what says how the game is stored, listed and told of.
+func (r *flags) listFlags(f *pflag.FlagSet) {
+	r.store.Add(f)
+	r.Directory.Flags(f, "group")
+	queries.Flag(f, &r.Queries)
+	r.Uploads.Flags(f)
+}
+
+// keepFlags adds what says how the game is kept, and how stubbornly it is joined.
 func (r *flags) keepFlags(f *pflag.FlagSet) {
+	f.DurationVar(&r.Patience, "patience", 10*time.Second,
+		"with --join, how long to try before giving up")
+	f.BoolVar(&r.Forever, "forever", false,
+		"with --join, never give up: for machines that start by themselves")
 	f.StringVar(&r.keep, "keep", "",
-		"folder of this mirror's own in which the game survives, also when all mirrors die")
+		"folder of this mirror's own in which the game survives, also when all mirrors die; of a "+
+			"witness, its votes")
 	f.StringVar(&r.flush, "flush", "1s",
 		"with --keep, when what is settled is made durable: never, tick, or so often")
 	f.DurationVar(&r.keepEvery, "keep-every", 10*time.Second,
 		"with --keep, how often the whole world is written; seldom means a longer start after a "+
 			"crash")
-	f.BoolVar(&r.Mirror.FoundAnew, "found-anew", false,
+	f.DurationVar(&r.history, "keep-history", 0, keeping.HistoryFlag)
+	f.BoolVar(&r.Mirror.Revival.Anew, "found-anew", false,
 		"with --keep, go on alone with what this folder has, as a new group: when too few of the "+
 			"others come back. What only their folders have is lost")
+}
+
+// upgradeFlags adds what says whose game is taken over.
+func (r *flags) upgradeFlags(f *pflag.FlagSet) {
+	u := &r.Upgrade
+	f.StringSliceVar(&u.Servers, "upgrade", nil,
+		"take over the game of the mirrors that answer operators at these addresses (their "+
+			"--admin), while it is played, and found a new group with it; name all of them")
+	f.StringVar(&u.TokenFile, "token-file", "",
+		"with --upgrade, file with your token of the role operate, from: {program} admin token "+
+			"make")
+	f.StringVar(&u.Trust, "trust", "",
+		"with --upgrade, fingerprint or file of those mirrors' certificate, where nobody has "+
+			"signed it")
+	f.DurationVar(&u.Within, "upgrade-within", upgrade.Within,
+		"with --upgrade, for how long the world may stand still before the old mirrors go on")
+	f.BoolVar(&u.Try, "upgrade-try", false,
+		"with --upgrade, only try whether this build could go on with the game")
+}
+
+// checkUpgrade looks at what can be wrong with those.
+func (r *flags) checkUpgrade(given func(string) bool) error {
+	u := &r.Upgrade
+	if len(u.Servers) == 0 {
+		for _, name := range []string{"token-file", "trust", "upgrade-within", "upgrade-try"} {
+			if given(name) {
+				return cli.Usagef("--%s goes with --upgrade, where the mirrors that run answer "+
+					"operators", name)
+			}
+		}
+		return nil
+	}
+	for _, name := range []string{"uber", "join", "witness", "found-anew"} {
+		if given(name) {
+			return cli.Usagef("--upgrade takes over a game and founds a group with it: leave out "+
+				"--%s. Further mirrors --join this one", name)
+		}
+	}
+	if u.Within < upgrade.LeastWithin || u.Within > upgrade.MostWithin {
+		return cli.Usagef("--upgrade-within is %v: it must be from %v to %v", u.Within,
+			upgrade.LeastWithin, upgrade.MostWithin)
+	}
+	return nil
 }
 
 // check looks at what can be wrong with the command line alone.
 func (r *flags) check(cmd *cobra.Command) error {
 	given := cmd.Flags().Changed
+	if err := r.checkUpgrade(given); err != nil {
+		return err
+	}
 	switch {
 	case r.Mirror.Found && len(r.Join) > 0:
 		return cli.Usagef(
 			"--uber founds a game and --join joins one: give one of them. The first mirror of a " +
 				"game has --uber, all others --join")
-	case r.Mirror.FoundAnew && (r.Mirror.Found || len(r.Join) > 0):
+	case r.Mirror.Revival.Anew && (r.Mirror.Found || len(r.Join) > 0):
 		return cli.Usagef("--found-anew goes on with what was kept, without --uber or --join; " +
 			"have the others --join this mirror")
-	case r.Mirror.FoundAnew && r.keep == "":
+	case r.Mirror.Revival.Anew && r.keep == "":
 		return cli.Usagef("--found-anew goes with --keep, the folder to go on with")
-	case !r.Mirror.Found && !r.Mirror.FoundAnew && len(r.Join) == 0:
-		return cli.Usagef(
-			"give --uber to found a game, or --join with the address of a mirror whose game to join")
+	case !r.Mirror.Found && !r.Mirror.Revival.Anew && len(r.Join)+len(r.Upgrade.Servers) == 0:
+		return cli.Usagef("give --uber to found a game, --join with the address of a mirror whose " +
+			"game to join, or --upgrade to take over a game that runs")
 	case r.key == "":
 		return cli.Usagef(
 			"--key is needed, the same at all mirrors; make one with: {program} token key --out " +
 				"mirrors.key")
 	case r.Mirror.Server.Players < 1 || r.Mirror.Server.Players > 10000:
 		return cli.Usagef("--players is %d: it must be from 1 to 10000", r.Mirror.Server.Players)
+	case r.Mirror.Room < 0 || r.Mirror.Room > 10000:
+		return cli.Usagef("--room is %d: it must be from 0, for as many as --players, to 10000",
+			r.Mirror.Room)
 	case r.Mirror.Server.SnapshotRate < 1 || r.Mirror.Server.SnapshotRate > 1000:
 		return cli.Usagef("--snapshots is %d: it must be from 1 to 1000",
 			r.Mirror.Server.SnapshotRate)
@@ -196,7 +265,8 @@ func (r *flags) check(cmd *cobra.Command) error {
 			r.Patience)
 	}
 	for _, name := range []string{"uber", "listen", "public", "open", "record", "players",
-		"multicast", "interface", "store", "keep", "found-anew", "admin", "admin-dir", "drain"} {
+		"multicast", "interface", "store", "flush", "keep-every", "keep-history", "found-anew",
+		"admin", "admin-dir", "drain"} {
 		if r.Witness && given(name) {
 			return cli.Usagef(
 				"--%s does not go with --witness, which has no world and no players", name)
@@ -253,6 +323,9 @@ func (r *flags) run(p *cli.Program, cmd *cobra.Command) error {
 		}
 	}
 	if r.Keep, err = keeping.Parse(r.keep, r.flush, r.keepEvery); err != nil {
+		return err
+	}
+	if err := r.Keep.KeepHistory(r.history); err != nil {
 		return err
 	}
 	if o.Delays, err = Delays(o.Timeline, r.delays, r.window); err != nil {

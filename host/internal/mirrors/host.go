@@ -17,10 +17,14 @@ import (
 
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/host/internal/announced"
+	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/keeping"
+	"github.com/coeval-dev/coeval/host/internal/queries"
 	"github.com/coeval-dev/coeval/host/internal/recording"
 	"github.com/coeval-dev/coeval/host/internal/serve"
 	"github.com/coeval-dev/coeval/host/internal/storing"
+	"github.com/coeval-dev/coeval/host/internal/uploads"
 	"github.com/coeval-dev/coeval/kept"
 	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/link"
@@ -51,7 +55,15 @@ type Options struct {
 	Admin serve.AdminOptions
 	// Store is where what outlives matches is kept; see package kept. Default: in memory.
 	Store kept.Store
-	Log   *slog.Logger
+	// Upgrade is whose game is taken over, if any; instead of Mirror.Found and Join.
+	Upgrade UpgradeOptions
+	// Directory is where the group is listed, if anywhere: by the same name at all mirrors.
+	Directory announced.Options
+	// Queries are what is told to those who have not joined, as query.ParseKinds reads it.
+	Queries string
+	// Uploads is where what players send in one piece is kept, if anywhere.
+	Uploads uploads.Options
+	Log     *slog.Logger
 }
 
 // Run runs a mirror, or a witness, until the context ends.
@@ -61,6 +73,13 @@ func Run(ctx context.Context, o Options) error {
 	}
 	if o.Witness {
 		return o.witness(ctx)
+	}
+	if o.Upgrade.Try {
+		s, err := o.newSuccessor()
+		if err == nil {
+			err = s.try(ctx, &o)
+		}
+		return err
 	}
 	h, err := o.open(ctx)
 	if err != nil {
@@ -111,11 +130,18 @@ type host struct {
 
 	mirror  atomic.Pointer[mirror.Mirror] // nil until it is made, which the first news come before
 	record  *recording.Recording
-	keeper  *keeping.Keeper // nil without
-	back    bool            // the folder has a game
-	settled world.Tick      // the last that was recorded
-	clerk   *storing.Clerk  // nil if nothing outlives the match
-	safe    atomic.Uint64   // the tick that all who keep the game have on their disks
+	keeper  *keeping.Keeper    // nil without
+	back    bool               // the folder has a game
+	settled world.Tick         // the last that was recorded
+	clerk   *storing.Clerk     // nil if nothing outlives the match
+	listed  *announced.Listing // nil without
+	desk    *queries.Desk      // nil without
+	uploads *uploads.Folder    // nil without
+	safe    atomic.Uint64      // the tick that all who keep the game have on their disks
+	telling atomic.Bool        // the world is about to be told what the store says
+
+	successor *successor // nil if no game is taken over
+	upgrades  upgrades
 }
 
 // open opens everything. On an error nothing is left open.
@@ -130,14 +156,29 @@ func (o *Options) open(ctx context.Context) (_ *host, err error) {
 			return nil, err
 		}
 	}
+	if err = h.openListed(); err != nil {
+		return nil, err
+	}
+	if h.desk, err = queries.Open(o.Queries, h.asked(), h.Log); err != nil {
+		return nil, cli.Usage(err)
+	}
+	if h.successor, err = o.newSuccessor(); err != nil {
+		return nil, err
+	}
 	if h.sockets, err = o.openSockets(ctx); err != nil {
 		return nil, err
 	}
+	h.sockets.players = h.desk.Link(h.sockets.players, h.listed.Answerers()...)
 	defer func() {
 		if err != nil {
 			_ = h.closeKept()
+			h.successor.discard(h.Keep.Dir)
 		}
 	}()
+	if h.successor, err = h.successor.begin(ctx, h); err != nil {
+		h.sockets.close()
+		return nil, err
+	}
 	if err = h.openKept(); err != nil {
 		h.sockets.close()
 		return nil, err
@@ -170,12 +211,12 @@ func (o *Options) open(ctx context.Context) (_ *host, err error) {
 	m.Server.News = func(n server.News) { serve.News(h.Log, n) }
 	h.meters = serve.NewMeters(h.title.Game, h.read)
 	m.Server.Ticked = h.ticked
-	if m.Found && !h.back { // who joins begins with what is settled first
+	if (m.Found || h.successor != nil) && !h.back { // who joins begins with what is settled first
 		m.Server.Begun = func(w *world.World, l server.Level) { h.begin(w, l) }
 	}
 	m.Link, m.Multicast = h.sockets.mirrors, h.sockets.group
 	m.Server.Links = []link.Link{h.sockets.players}
-	made, err := mirror.New(*m)
+	made, err := h.make(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -183,19 +224,45 @@ func (o *Options) open(ctx context.Context) (_ *host, err error) {
 	return h, h.record.Err()
 }
 
+// make makes the mirror, and has it be the one whose game it is, if it takes one over.
+func (h *host) make(ctx context.Context) (made *mirror.Mirror, err error) {
+	if h.uploads, err = uploads.Open(h.Uploads, h.Log); err != nil {
+		return nil, h.successor.refuse(ctx, err)
+	}
+	h.Mirror.Server.Rules.Uploaded = h.uploads.Hook()
+	if err = h.successor.last(ctx, h); err == nil {
+		made, err = mirror.New(h.Mirror)
+	}
+	if err == nil {
+		if err = h.successor.take(ctx, h); err != nil {
+			_ = made.Close() // nothing came by its links
+		}
+	}
+	if err != nil {
+		h.uploads.Close()
+		return nil, h.successor.refuse(ctx, err)
+	}
+	return made, nil
+}
+
 // run drives the mirror until the context ends.
 func (h *host) run(ctx context.Context) error {
 	ctx, h.end = context.WithCancelCause(ctx)
 	defer h.end(nil)
 	h.admin.Run(h.administered(), h.Log)
-	h.site.Run(h.pages(), h.Log)
+	pages, err := h.pages()
+	if err != nil {
+		return err
+	}
+	h.site.Run(pages, h.Log)
+	defer h.listed.Begin(ctx)()
 	h.site.Warn(h.Log, h.Open)
 	defer context.AfterFunc(ctx, func() { h.stops.Store(true) })()
 	if !h.Mirror.Found || h.back {
 		h.Log.Info("joining", "game", h.title.Name(), "asks", fmt.Sprint(h.Mirror.Ask),
 			"address", h.Mirror.Address.String())
 	}
-	err := h.live(ctx)
+	err = h.live(ctx)
 	h.Log.Info("stopped")
 	return advise(err)
 }
@@ -218,6 +285,10 @@ func (h *host) live(ctx context.Context) error {
 	if errors.Is(context.Cause(attempt), errPatience) {
 		return h.unanswered(h.Mirror.Address)
 	}
+	if errors.Is(err, mirror.ErrCeded) {
+		h.Log.Info("another group of mirrors has the game, and this one ends")
+		return nil
+	}
 	return err
 }
 
@@ -233,6 +304,7 @@ func (o *Options) unanswered(self netip.AddrPort) error {
 func (h *host) close() error {
 	h.site.Close()
 	h.admin.Close()
+	defer h.uploads.Close()
 	return errors.Join(h.closeKept(), h.mirror.Load().Close(), h.record.Close(),
 		h.clerk.Close(true))
 }
@@ -291,6 +363,15 @@ func (h *host) news(n mirror.News) {
 		mirror.LineDown, mirror.Kept, mirror.CastDown, mirror.Congested, mirror.Returning,
 		mirror.Revived:
 		level = slog.LevelWarn
+	case mirror.Halts:
+		h.upgrades.halts.Store(true)
+		level = slog.LevelWarn
+	case mirror.GoesOn:
+		h.upgrades.halts.Store(false)
+		h.upgrades.failed.Add(1)
+		level = slog.LevelWarn
+	case mirror.Ceded:
+		h.drained.Store(true)
 	case mirror.Differs, mirror.Equivocated, mirror.Disputed:
 		level = slog.LevelError
 	case mirror.Ended:
@@ -327,34 +408,9 @@ func (h *host) ticked(s server.Times) {
 	h.clerk.Serve(m.Server())
 	if t := m.Server().World().Tick(); t != h.tick {
 		h.tick = t
+		h.successor.ticked(t)
+		h.moved.Store(time.Now().UnixMilli())
+	} else if m.Server().Paused() { // which is as it should be
 		h.moved.Store(time.Now().UnixMilli())
 	}
-}
-
-// begin starts the trace of a level.
-func (h *host) begin(w *world.World, l server.Level) { h.record.Begin(w, "level "+l.Name) }
-
-// keep is told each settled world, and what went in.
-func (h *host) keep(w *world.World, in *world.Inputs) {
-	h.write(w, in)
-	h.store(w)
-}
-
-// write records what is settled. A mirror that had to join anew goes on from a later state.
-func (h *host) write(w *world.World, in *world.Inputs) {
-	switch {
-	case h.record.Err() != nil || w.Tick() <= h.settled && h.record.Begun():
-		return // what was settled before is settled again alike
-	case !h.record.Begun():
-		l := server.Level{}
-		if m := h.mirror.Load(); m != nil && m.Server() != nil {
-			l = m.Server().Level()
-		}
-		h.begin(w, l)
-	case w.Tick() == h.settled+1:
-		h.record.Tick(w, in)
-	default:
-		h.record.State(w)
-	}
-	h.settled = w.Tick()
 }

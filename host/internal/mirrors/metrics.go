@@ -3,10 +3,14 @@
 package mirrors
 
 import (
+	"sync/atomic"
+	"time"
+
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/host/internal/serve"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/topology/mirror"
+	"github.com/coeval-dev/coeval/topology/wire"
 )
 
 // phases are all that a mirror can be in.
@@ -29,6 +33,7 @@ func measure(m *serve.Metrics, x *mirror.Mirror) {
 		asNumber(x.ID() != 0 && x.ID() == x.Uber()))
 	m.Gauge("mirror_members", "Mirrors in the group, this one included.", float64(len(x.Members())))
 	measureLines(m, x)
+	measureMoves(m, x.Moves())
 	m.Gauge("mirror_settled_tick", "The newest tick that is the same on all mirrors for good.",
 		float64(st.Settled))
 	m.Gauge("mirror_settled_delay_seconds", "How far the settled world is behind the present.",
@@ -84,6 +89,23 @@ func measure(m *serve.Metrics, x *mirror.Mirror) {
 	}
 }
 
+// measureMoves adds who came from other mirrors and went to them.
+func measureMoves(m *serve.Metrics, v mirror.Moves) {
+	in, out := map[string]uint64{}, map[string]uint64{}
+	for i := range v.In {
+		why := wire.Why(i)
+		in[why.String()], out[why.String()] = v.In[i], v.Out[i]
+	}
+	delete(out, wire.Joins.String()) // who goes away comes to another
+	serve.Counts(m, "mirror_moves_in_total",
+		"Players who came to this mirror: newcomers (joins), asked by the mirror before, as it "+
+			"was silent or lost, or as this one is nearer.", "reason", in)
+	serve.Counts(m, "mirror_moves_out_total",
+		"Players of this mirror who went on at another, by the same reasons.", "reason", out)
+	m.Count("mirror_moves_denied_total", "Players who were sent elsewhere as this mirror is full, "+
+		"and, at the überserver, those who were told to stay where they are.", v.Denied)
+}
+
 // measureLines adds how the other mirrors are reached, and what is carried for them.
 func measureLines(m *serve.Metrics, x *mirror.Mirror) {
 	ways := map[string]float64{"direct": 0, "detour": 0, "none": 0}
@@ -124,6 +146,27 @@ func measureLines(m *serve.Metrics, x *mirror.Mirror) {
 		st.CastLost)
 	m.Count("mirror_carried_bytes_total", "Bytes of datagrams carried for other mirrors.",
 		st.CarriedBytes)
+}
+
+// upgrades are what a mirror knows of games that go from one group to another.
+type upgrades struct {
+	done   uint64        // up to this group
+	failed atomic.Uint64 // the group halted, and went on
+	halts  atomic.Bool   // it does now
+}
+
+// measureUpgrades adds how the game came here.
+func (h *host) measureUpgrades(m *serve.Metrics) {
+	m.Count("upgrades_total", "How often a new group has taken over the game, up to this one.",
+		h.upgrades.done)
+	m.Count("upgrade_failures_total", "How often this group stood still for another to take its "+
+		"game, and went on.", h.upgrades.failed.Load())
+	still := time.Duration(0)
+	if h.successor != nil {
+		still = time.Duration(h.successor.still.Load())
+	}
+	m.Gauge("upgrade_still_seconds", "For how long the world stood still when this mirror took "+
+		"the game over.", still.Seconds())
 }
 
 func asNumber(yes bool) float64 {

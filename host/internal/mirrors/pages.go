@@ -34,7 +34,7 @@ type Status struct {
 }
 
 // pages is what the mirror says of itself over HTTP.
-func (h *host) pages() http.Handler {
+func (h *host) pages() (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", h.health)
 	mux.HandleFunc("GET /readyz", h.readiness)
@@ -48,7 +48,8 @@ func (h *host) pages() http.Handler {
 		Open: h.Open, Kind: "mirror", Admit: h.admit,
 		Seats: serve.SeatsOfEach(&h.Mirror.Server), Refusals: &h.site.Refusals,
 	})
-	return mux
+	h.desk.Mount(mux, nil)
+	return mux, h.listed.Introduce(h.subject(), mux)
 }
 
 // phase asks how far the mirror has come.
@@ -76,9 +77,11 @@ func (h *host) health(w http.ResponseWriter, r *http.Request) {
 
 var errStuck = errors.New("the world stands still")
 
-// stuck says whether the world of a mirror that should serve it stands still.
+// stuck says whether the world of a mirror that should serve it stands still, and not for another
+// group to take it over.
 func (h *host) stuck(p mirror.Phase, now time.Time) bool {
-	return p == mirror.Serving && now.Sub(time.UnixMilli(h.moved.Load())) > serve.WellWithin
+	return p == mirror.Serving && !h.upgrades.halts.Load() &&
+		now.Sub(time.UnixMilli(h.moved.Load())) > serve.WellWithin
 }
 
 // readiness says whether players should be sent here.
@@ -162,6 +165,8 @@ func (h *host) read(ctx context.Context, out *serve.Metrics) error {
 	out.Store(h.clerk)
 	return m.Do(ctx, func() {
 		measure(out, m)
+		out.Queries(h.desk)
 		h.measureKept(out, m)
+		h.measureUpgrades(out)
 	})
 }

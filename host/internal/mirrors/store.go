@@ -22,12 +22,31 @@ func (h *host) openStore(ctx context.Context) (err error) {
 		Owner: "mirror " + cmp.Or(h.Mirror.Name, h.Address, h.Mirrors)}
 	if h.keeper != nil {
 		o.Durable = func() world.Tick { return world.Tick(h.safe.Load()) }
-		o.Hurry = h.keeper.Hurry
+		o.Hurry = func() {
+			if m := h.mirror.Load(); m != nil {
+				m.Hurry()
+			}
+		}
 	}
+	o.Answered = h.answered
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
 	h.clerk, err = storing.New(ctx, h.title.Game, o)
 	return err
+}
+
+// answered has the world be told what the store says before the next tick, rather than after it.
+func (h *host) answered() {
+	m := h.mirror.Load()
+	if m == nil || !h.telling.CompareAndSwap(false, true) {
+		return
+	}
+	go func() { // it ends when the mirror is closed at the latest
+		_ = m.Do(context.Background(), func() {
+			h.telling.Store(false)
+			h.clerk.Serve(m.Server())
+		})
+	}()
 }
 
 // store is told each settled world.
@@ -36,7 +55,6 @@ func (h *host) store(w *world.World) {
 	if m == nil || h.clerk == nil {
 		return
 	}
-	h.safe.Store(uint64(m.Safe()))
 	h.clerk.SetEpoch(m.Decree())
 	h.clerk.Tick(w)
 }

@@ -34,6 +34,7 @@ type Witness struct {
 	in    bool         // it is in the group
 	once  bool         // it was at some time
 	stops bool         // it leaves, or has left
+	vows  *vows        // nil if it remembers nothing
 	well  atomic.Int64 // when it was last driven, as Unix time in milliseconds
 	batch [64]link.Datagram
 	out   []link.Datagram
@@ -47,7 +48,7 @@ const (
 )
 
 // NewWitness makes a witness for mirrors that are made from these options, at an address of its
-// own.
+// own. What it must not forget it leaves with the Keeper, if there is one.
 func NewWitness(
 	o *mirror.Options, l link.Link, address netip.AddrPort, log *slog.Logger,
 ) (*Witness, error) {
@@ -62,6 +63,13 @@ func NewWitness(
 		Silence: mirror.Silence(witnessHistory),
 		Card:    crimp.Card{Addr: address}, Witness: true, About: about, Keys: o.Keys, Ask: o.Ask,
 		Protocol: token.ProtocolID("mirrors of " + o.Server.Title.Name()), Wall: w.start.Unix(),
+	}
+	if o.Keeper != nil {
+		if w.vows, err = newVows(o.Keeper, &w.opt); err != nil {
+			return nil, err
+		}
+		w.opt.Remember = w.vows.remember
+		w.once = w.vows.revival != nil // it waits for the others, however long they take
 	}
 	return w, w.Join()
 }
@@ -78,6 +86,7 @@ func (w *Witness) Join() error {
 	if w.opt.Identity, err = crimp.NewIdentity(secret); err != nil {
 		return err
 	}
+	w.opt.Ask = w.vows.whom(w.opt.Ask)
 	if w.group, err = membership.New(w.opt); err != nil {
 		return err
 	}
@@ -100,6 +109,11 @@ func (o *Options) witness(ctx context.Context) (err error) {
 	if o.Mirror.Ask, err = o.askWhom(ctx, address); err != nil {
 		return err
 	}
+	k, err := o.openVows()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, k.Close(nil)) }()
 	w, err := NewWitness(&o.Mirror, l, address, o.Log)
 	if err != nil {
 		return err
@@ -157,7 +171,7 @@ func (w *Witness) Step(now time.Duration) error {
 		if err != nil {
 			return err
 		}
-		w.node.Receive(now, w.batch[:n])
+		w.node.Receive(now, w.vows.hear(now, w.batch[:n]))
 		if err := w.events(); err != nil {
 			return err
 		}
@@ -169,9 +183,30 @@ func (w *Witness) Step(now time.Duration) error {
 	if err := w.events(); err != nil {
 		return err
 	}
-	w.out = w.node.Flush(now, w.out[:0])
+	if err := w.comeBack(now); err != nil {
+		return err
+	}
+	w.out = w.vows.flush(w.node.Flush(now, w.out[:0]))
 	_, err := link.SendAll(w.link, w.out)
 	return err
+}
+
+// comeBack does what is due for a witness that remembers.
+func (w *Witness) comeBack(now time.Duration) error {
+	switch needed := w.vows.remembers(now, w.group, w.in); {
+	case w.stops:
+	case needed:
+		w.log.Warn("joining again", "text", "most of the others have died, and those who came "+
+			"back need this witness to go on")
+		w.vows.returns()
+		return w.Join()
+	case !w.in && w.vows.unknown(w.opt.Ask):
+		return w.Join()
+	}
+	if text, is := w.vows.news(now, w.in); is {
+		w.log.Warn("coming back", "text", text)
+	}
+	return nil
 }
 
 func (w *Witness) events() error {
@@ -200,6 +235,7 @@ func (w *Witness) events() error {
 			// The game may have ended, or the way to it: whoever founds it anew finds the witness
 			// waiting.
 			w.log.Warn("joining again", "text", e.Reason.String())
+			w.vows.returns()
 			return w.Join()
 		}
 	}

@@ -6,19 +6,15 @@ package operators
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
-	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/coeval-dev/coeval/host/entry"
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/service/admin"
 )
@@ -50,10 +46,8 @@ const example = `  {program} serve {game} --admin 127.0.0.1:4900 --admin-dir fol
 
 // operator is whom the command acts for.
 type operator struct {
-	servers []string
-	file    string
-	trust   string
-	json    bool
+	Access
+	json bool
 }
 
 // Command is the command admin.
@@ -66,15 +60,16 @@ func Command() *cobra.Command {
 		Example: example,
 	}
 	f := cmd.PersistentFlags()
-	f.StringSliceVar(&o.servers, "server", []string{"http://localhost:4900"},
+	f.StringSliceVar(&o.Servers, "server", []string{"http://localhost:4900"},
 		"where servers answer operators, as they have it by --admin; several by commas")
-	f.StringVar(&o.file, "token-file", "", "file with your token, from: {program} admin token make")
-	f.StringVar(&o.trust, "trust", "",
+	f.StringVar(&o.TokenFile, "token-file", "", "file with your token, from: {program} admin token make")
+	f.StringVar(&o.Trust, "trust", "",
 		"fingerprint or file of the server's certificate, where nobody has signed it")
 	cmd.AddCommand(o.lookCommands()...)
 	cmd.AddCommand(o.peopleCommands()...)
 	cmd.AddCommand(o.worldCommands()...)
 	cmd.AddCommand(o.programCommands()...)
+	cmd.AddCommand(o.handoverCommands()...)
 	cmd.AddCommand(tokenCommand())
 	return cmd
 }
@@ -88,98 +83,16 @@ func environment(key string) (string, bool) {
 	return "", false
 }
 
-// A target is a server that is asked.
-type target struct {
-	name string
-	*admin.Client
-}
-
 // targets are the servers that were named.
-func (o *operator) targets(cmd *cobra.Command) (list []target, err error) {
+func (o *operator) targets(cmd *cobra.Command) ([]Target, error) {
 	if err := cli.Configure(cmd.Flags(), "", environment); err != nil {
 		return nil, err
 	}
-	if o.file == "" {
-		return nil, cli.Usagef("--token-file is needed, the file with your token; make one beside " +
-			"the server with: {program} admin token make --dir FOLDER --role operate --name NAME " +
-			"--out FILE")
-	}
-	secret, err := readSecret(o.file)
-	if err != nil {
-		return nil, err
-	}
-	trust, err := entry.ParseTrust(o.trust)
-	if err != nil {
-		return nil, cli.Usagef("--trust: %w", err)
-	}
-	for _, name := range o.servers {
-		u, err := entry.Base(strings.TrimSpace(name), "")
-		if err != nil {
-			return nil, cli.Usagef("--server: %w", err)
-		}
-		if o.trust != "" && !strings.Contains(name, "://") {
-			u.Scheme = "https"
-		}
-		list = append(list, target{u.String(),
-			&admin.Client{URL: u, Secret: secret, HTTP: trust.Client()}})
-	}
-	if len(list) == 0 {
-		return nil, cli.Usagef("--server names no server")
-	}
-	return list, nil
-}
-
-// readSecret reads a token, and sees that it is its owner's alone.
-func readSecret(name string) (string, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return "", fmt.Errorf("the token: %w", err)
-	}
-	if mode := info.Mode(); mode.IsRegular() && mode.Perm()&0o077 != 0 &&
-		runtime.GOOS != "windows" {
-		return "", fmt.Errorf("others on this machine can get at the token in %s (its mode is "+
-			"%04o); close it with: chmod 600 %s", name, mode.Perm(), name)
-	}
-	text, err := cli.ReadFile(name, 1<<12)
-	if err != nil {
-		return "", fmt.Errorf("the token: %w", err)
-	}
-	secret, err := admin.ParseSecret(string(text))
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", name, err)
-	}
-	return secret, nil
-}
-
-// explain says what to do about an error.
-func explain(t target, err error) error {
-	var refused *admin.Error
-	var unknown *tls.CertificateVerificationError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &refused):
-		text := refused.Message
-		switch refused.Status {
-		case http.StatusUnauthorized, http.StatusForbidden:
-			text += "; make a token beside the server with: {program} admin token make"
-		}
-		return errors.New(text)
-	case errors.As(err, &unknown):
-		return fmt.Errorf("%s has a certificate that is not trusted: %w; if it is the right one, "+
-			"give its fingerprint or file by --trust", t.name, unknown.Err)
-	case errors.Is(err, admin.ErrPlain):
-		return fmt.Errorf("%w; write --server https://..., and start the server with --tls-cert "+
-			"or --tls-self-signed", err)
-	case errors.Is(err, context.Canceled):
-		return err
-	}
-	return fmt.Errorf("no server answers operators at %s: check --server, and that it was started "+
-		"with --admin: %w", t.name, err)
+	return o.Targets("--server")
 }
 
 // ask does something at a server, and gives the answer with how people read it.
-type ask func(ctx context.Context, t target) (fmt.Stringer, error)
+type ask func(ctx context.Context, t Target) (fmt.Stringer, error)
 
 // each does something at every server, and prints the answers.
 func (o *operator) each(cmd *cobra.Command, do ask) error {
@@ -190,9 +103,9 @@ func (o *operator) each(cmd *cobra.Command, do ask) error {
 	var all error
 	for _, t := range list {
 		answer, err := do(cmd.Context(), t)
-		if err = explain(t, err); err != nil {
+		if err = t.Explain(err); err != nil {
 			if len(list) > 1 {
-				err = fmt.Errorf("%s: %w", t.name, err)
+				err = fmt.Errorf("%s: %w", t.Name, err)
 			}
 			all = errors.Join(all, err)
 			continue
@@ -218,7 +131,7 @@ func (o *operator) once(cmd *cobra.Command, do ask) error {
 	for _, t := range list {
 		var index admin.Index
 		if err := t.Get(cmd.Context(), "", &index); err != nil {
-			first = errors.Join(first, explain(t, err))
+			first = errors.Join(first, t.Explain(err))
 			continue
 		}
 		if !index.Mirrored {
@@ -226,7 +139,7 @@ func (o *operator) once(cmd *cobra.Command, do ask) error {
 		}
 		answer, err := do(cmd.Context(), t)
 		if err != nil {
-			return explain(t, err)
+			return t.Explain(err)
 		}
 		return o.print(cmd.OutOrStdout(), t, false, answer)
 	}
@@ -234,12 +147,12 @@ func (o *operator) once(cmd *cobra.Command, do ask) error {
 }
 
 // print prints an answer, with the server's name where there are several.
-func (o *operator) print(out io.Writer, t target, several bool, answer fmt.Stringer) error {
+func (o *operator) print(out io.Writer, t Target, several bool, answer fmt.Stringer) error {
 	if o.json && several {
-		return json.NewEncoder(out).Encode(map[string]any{"server": t.name, "answer": answer})
+		return json.NewEncoder(out).Encode(map[string]any{"server": t.Name, "answer": answer})
 	}
 	if several {
-		fmt.Fprintf(out, "%s\n", t.name)
+		fmt.Fprintf(out, "%s\n", t.Name)
 	}
 	return cli.Print(out, answer, o.json)
 }
@@ -279,4 +192,9 @@ var examples = map[string]string{
 	"welcome":  "  {program} admin welcome",
 	"bundle":   "  {program} admin bundle --out diagnosis.tar.gz",
 	"shutdown": "  {program} admin shutdown --drain 30s --why maintenance",
+	"handover": "  {program} admin handover",
+	"halt":     "  {program} admin halt --within 5s",
+	"world":    "  {program} admin world --out world.json",
+	"cede":     "  {program} admin cede 203.0.113.7:4001 --tick 123456",
+	"go-on":    "  {program} admin go-on",
 }

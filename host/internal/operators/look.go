@@ -70,7 +70,7 @@ func plainly(v any) string {
 }
 
 func getObject(name string) ask {
-	return func(ctx context.Context, t target) (fmt.Stringer, error) {
+	return func(ctx context.Context, t Target) (fmt.Stringer, error) {
 		var raw []byte
 		if err := t.Get(ctx, name, &raw); err != nil {
 			return nil, err
@@ -88,7 +88,7 @@ func (p people) String() string {
 	if len(p.Players) == 0 {
 		return "nobody is here\n"
 	}
-	return table("PLAYER\tNAME\tACCOUNT\tROUND TRIP\tLOSS IN/OUT\tSENT\tRECEIVED\tADDRESS\t",
+	return table("PLAYER\tNAME\tACCOUNT\tROUND TRIP\tLOSS IN/OUT\tAHEAD\tBUSY\tSENT\tRECEIVED\tADDRESS\t",
 		func(row func(string, ...any)) {
 			for _, x := range p.Players {
 				number := fmt.Sprint(x.Player)
@@ -102,9 +102,9 @@ func (p people) String() string {
 				if x.Muted {
 					note = strings.TrimSpace(note + " muted")
 				}
-				row("%s\t%s\t%d\t%s\t%.1f/%.1f %%\t%s\t%s\t%s\t%s", number, show(x.Name), x.Client,
-					trip, x.LossIn*100, x.LossOut*100, bytesOf(x.Sent), bytesOf(x.Received),
-					cmp.Or(x.From, "-"), note)
+				row("%s\t%s\t%d\t%s\t%.1f/%.1f %%\t%.1f\t%.1f %%\t%s\t%s\t%s\t%s",
+					number, show(x.Name), x.Client, trip, x.LossIn*100, x.LossOut*100, x.Ahead,
+					x.Busy*100, bytesOf(x.Sent), bytesOf(x.Received), cmp.Or(x.From, "-"), note)
 			}
 		})
 }
@@ -120,7 +120,7 @@ func bytesOf(n uint64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-func getPeople(ctx context.Context, t target) (fmt.Stringer, error) {
+func getPeople(ctx context.Context, t Target) (fmt.Stringer, error) {
 	var p people
 	return &p, t.Get(ctx, "players", &p.People)
 }
@@ -170,7 +170,7 @@ func (o *operator) lookCommands() []*cobra.Command {
 			if last < 1 || last > 10_000 {
 				return cli.Usagef("--last is %d: it must be from 1 to 10000", last)
 			}
-			return o.each(cmd, func(ctx context.Context, t target) (fmt.Stringer, error) {
+			return o.each(cmd, func(ctx context.Context, t Target) (fmt.Stringer, error) {
 				var l auditLog
 				return &l, t.Get(ctx, fmt.Sprintf("audit?last=%d", last), &l.AuditLog)
 			})
@@ -184,7 +184,7 @@ func (o *operator) lookCommands() []*cobra.Command {
 		o.watchCommand(),
 		o.command("bans", "List who is banned or muted", cobra.NoArgs,
 			func(cmd *cobra.Command, _ []string) error {
-				return o.each(cmd, func(ctx context.Context, t target) (fmt.Stringer, error) {
+				return o.each(cmd, func(ctx context.Context, t Target) (fmt.Stringer, error) {
 					var s sanctions
 					return &s, t.Get(ctx, "bans", &s.Sanctions)
 				})
@@ -225,7 +225,7 @@ func (o *operator) watchCommand() *cobra.Command {
 }
 
 // look shows how all servers are now. One that does not answer may do so again.
-func (o *operator) look(cmd *cobra.Command, list []target) error {
+func (o *operator) look(cmd *cobra.Command, list []Target) error {
 	ctx := cmd.Context()
 	var text strings.Builder
 	for _, t := range list {
@@ -238,17 +238,17 @@ func (o *operator) look(cmd *cobra.Command, list []target) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil && len(list) == 1:
-			return explain(t, err)
+			return t.Explain(err)
 		case o.json:
-			out := map[string]any{"server": t.name, "status": status, "players": who}
+			out := map[string]any{"server": t.Name, "status": status, "players": who}
 			if err != nil {
-				out = map[string]any{"server": t.name, "error": explain(t, err).Error()}
+				out = map[string]any{"server": t.Name, "error": t.Explain(err).Error()}
 			}
 			_ = json.NewEncoder(&text).Encode(out) // a builder takes everything
 		case err != nil:
-			fmt.Fprintf(&text, "%s\n%v\n", t.name, explain(t, err))
+			fmt.Fprintf(&text, "%s\n%v\n", t.Name, t.Explain(err))
 		default:
-			fmt.Fprintf(&text, "%s  %s\n%s", t.name, headline(status.(object)), who)
+			fmt.Fprintf(&text, "%s  %s\n%s", t.Name, headline(status.(object)), who)
 		}
 	}
 	out := cmd.OutOrStdout()

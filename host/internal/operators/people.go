@@ -14,7 +14,8 @@ import (
 )
 
 type done struct {
-	verb string
+	verb  string
+	title string // of the sanctions, or nothing
 	admin.Done
 }
 
@@ -25,6 +26,7 @@ func (d *done) String() string {
 			x.Client)
 	}
 	if len(d.Sanctions) > 0 {
+		out.WriteString(d.title)
 		out.WriteString(listSanctions(d.Sanctions))
 	}
 	return out.String()
@@ -44,9 +46,9 @@ func (o *operator) peopleCommands() []*cobra.Command {
 		o.kickCommand(), o.messageCommand(),
 		o.sanctionCommand("ban", "Keep someone out, or all who come from a network",
 			"threw out"),
-		o.liftCommand("unban", "let in again"),
+		o.liftCommand("unban", "not banned any more"),
 		o.sanctionCommand("mute", "Have nobody hear what someone writes", "muted"),
-		o.liftCommand("unmute", "heard again"),
+		o.liftCommand("unmute", "not muted any more"),
 	}
 }
 
@@ -54,7 +56,7 @@ func (o *operator) kickCommand() *cobra.Command {
 	why := ""
 	cmd := o.command("kick WHO", "Throw someone out", cobra.ExactArgs(1),
 		func(cmd *cobra.Command, args []string) error {
-			return o.each(cmd, func(ctx context.Context, t target) (fmt.Stringer, error) {
+			return o.each(cmd, func(ctx context.Context, t Target) (fmt.Stringer, error) {
 				d := &done{verb: "threw out"}
 				return d, t.Post(ctx, "kick", admin.KickRequest{Who: args[0], Why: why}, &d.Done)
 			})
@@ -81,7 +83,7 @@ func (o *operator) sanctionCommand(kind, short, verb string) *cobra.Command {
 					return cli.Usagef("--for: %w", err)
 				}
 			}
-			return o.each(cmd, func(ctx context.Context, t target) (fmt.Stringer, error) {
+			return o.each(cmd, func(ctx context.Context, t Target) (fmt.Stringer, error) {
 				d := &done{verb: verb}
 				return d, t.Post(ctx, kind, q, &d.Done)
 			})
@@ -102,8 +104,8 @@ func (o *operator) liftCommand(name, verb string) *cobra.Command {
 	return o.command(name+" WHICH", "End what "+strings.TrimPrefix(name, "un")+" began: by its "+
 		"number, client: and an account, or a network", cobra.ExactArgs(1),
 		func(cmd *cobra.Command, args []string) error {
-			return o.each(cmd, func(ctx context.Context, t target) (fmt.Stringer, error) {
-				d := &done{verb: verb}
+			return o.each(cmd, func(ctx context.Context, t Target) (fmt.Stringer, error) {
+				d := &done{verb: verb, title: verb + ":\n"}
 				return d, t.Post(ctx, name, admin.LiftRequest{Which: args[0]}, &d.Done)
 			})
 		})
@@ -115,7 +117,7 @@ func (o *operator) messageCommand() *cobra.Command {
 		cobra.MinimumNArgs(1),
 		func(cmd *cobra.Command, args []string) error {
 			q := admin.MessageRequest{Text: strings.Join(args, " "), Who: to}
-			return o.each(cmd, func(ctx context.Context, t target) (fmt.Stringer, error) {
+			return o.each(cmd, func(ctx context.Context, t Target) (fmt.Stringer, error) {
 				var x told
 				return &x, t.Post(ctx, "message", q, &x.Told)
 			})

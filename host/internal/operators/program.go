@@ -42,12 +42,24 @@ func (w *written) String() string {
 		bytesOf(uint64(w.Bytes)))
 }
 
+// write writes a file that only its owner can read.
+func write(name string, data []byte) (fmt.Stringer, error) {
+	f, err := cli.CreatePrivate(name)
+	if err == nil {
+		err = f.Commit(data)
+	}
+	if err != nil {
+		return nil, &admin.Error{Message: err.Error()}
+	}
+	return &written{name, len(data)}, nil
+}
+
 // programCommands are those that deal with the program.
 func (o *operator) programCommands() []*cobra.Command {
 	return []*cobra.Command{
 		o.command("save", "Have the whole game written to disk now, where it is kept", cobra.NoArgs,
 			func(cmd *cobra.Command, _ []string) error {
-				return o.each(cmd, func(ctx context.Context, t target) (fmt.Stringer, error) {
+				return o.each(cmd, func(ctx context.Context, t Target) (fmt.Stringer, error) {
 					var s saved
 					return &s, t.Post(ctx, "save", nil, &s.Saved)
 				})
@@ -55,7 +67,7 @@ func (o *operator) programCommands() []*cobra.Command {
 		o.drainCommand(),
 		o.command("welcome", "Let people in again, after drain", cobra.NoArgs,
 			func(cmd *cobra.Command, _ []string) error {
-				return o.each(cmd, func(ctx context.Context, t target) (fmt.Stringer, error) {
+				return o.each(cmd, func(ctx context.Context, t Target) (fmt.Stringer, error) {
 					var d drained
 					return &d, t.Post(ctx, "welcome", nil, &d.Drained)
 				})
@@ -75,7 +87,7 @@ func (o *operator) drainCommand() *cobra.Command {
 				}
 				q.To = append(q.To, at.String())
 			}
-			return o.each(cmd, func(ctx context.Context, t target) (fmt.Stringer, error) {
+			return o.each(cmd, func(ctx context.Context, t Target) (fmt.Stringer, error) {
 				var d drained
 				return &d, t.Post(ctx, "drain", q, &d.Drained)
 			})
@@ -91,7 +103,7 @@ func (o *operator) bundleCommand() *cobra.Command {
 	out := ""
 	cmd := o.command("bundle", "Fetch all that helps to find out what is wrong, as a tar.gz",
 		cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
-			return o.each(cmd, func(ctx context.Context, t target) (fmt.Stringer, error) {
+			return o.each(cmd, func(ctx context.Context, t Target) (fmt.Stringer, error) {
 				name := out
 				if name == "" {
 					name = fmt.Sprintf("diagnosis-%s-%s.tar.gz", t.URL.Hostname()+"-"+t.URL.Port(),
@@ -101,14 +113,7 @@ func (o *operator) bundleCommand() *cobra.Command {
 				if err := t.Post(ctx, "bundle", nil, &data); err != nil {
 					return nil, err
 				}
-				f, err := cli.CreatePrivate(name)
-				if err == nil {
-					err = f.Commit(data)
-				}
-				if err != nil {
-					return nil, &admin.Error{Message: err.Error()}
-				}
-				return &written{name, len(data)}, nil
+				return write(name, data)
 			})
 		})
 	cmd.Long = `Fetch all that helps to find out what is wrong, as a tar.gz: status, players, knobs,
@@ -122,7 +127,7 @@ func (o *operator) shutdownCommand() *cobra.Command {
 	var q admin.ShutdownRequest
 	cmd := o.command("shutdown", "End the program, as a signal does", cobra.NoArgs,
 		func(cmd *cobra.Command, _ []string) error {
-			return o.each(cmd, func(ctx context.Context, t target) (fmt.Stringer, error) {
+			return o.each(cmd, func(ctx context.Context, t Target) (fmt.Stringer, error) {
 				var s stopping
 				return &s, t.Post(ctx, "shutdown", q, &s.Stopping)
 			})

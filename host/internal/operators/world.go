@@ -93,7 +93,7 @@ func (o *operator) knobsCommand() *cobra.Command {
 	cmd := o.command("knobs [NAME=VALUE]...", "List what can be set while the game runs, or set it", nil,
 		func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return o.each(cmd, func(ctx context.Context, t target) (fmt.Stringer, error) {
+				return o.each(cmd, func(ctx context.Context, t Target) (fmt.Stringer, error) {
 					var k knobs
 					return &k, t.Get(ctx, "knobs", &k.Knobs)
 				})
@@ -106,7 +106,7 @@ func (o *operator) knobsCommand() *cobra.Command {
 				}
 				q.Set = append(q.Set, s)
 			}
-			return o.once(cmd, func(ctx context.Context, t target) (fmt.Stringer, error) {
+			return o.once(cmd, func(ctx context.Context, t Target) (fmt.Stringer, error) {
 				var k knobs
 				return &k, t.Post(ctx, "knobs", q, &k.Knobs)
 			})
@@ -124,7 +124,7 @@ func (o *operator) levelCommand() *cobra.Command {
 	seed := uint64(0)
 	cmd := o.command("level [NAME|FILE]", "List the levels, or begin one", cobra.MaximumNArgs(1),
 		func(cmd *cobra.Command, args []string) error {
-			return o.each(cmd, func(ctx context.Context, t target) (fmt.Stringer, error) {
+			return o.each(cmd, func(ctx context.Context, t Target) (fmt.Stringer, error) {
 				var l levels
 				err := t.Get(ctx, "levels", &l.Levels)
 				if err != nil || len(args) == 0 {
@@ -159,7 +159,7 @@ func (o *operator) contentCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return o.once(cmd, func(ctx context.Context, t target) (fmt.Stringer, error) {
+			return o.once(cmd, func(ctx context.Context, t Target) (fmt.Stringer, error) {
 				var c content
 				return &c, t.Post(ctx, "content", data, &c.Content)
 			})
@@ -174,7 +174,7 @@ damaged file, or the game panics, nothing is changed.`
 func (o *operator) pauseCommand(name, short string) *cobra.Command {
 	why := ""
 	cmd := o.command(name, short, cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
-		return o.each(cmd, func(ctx context.Context, t target) (fmt.Stringer, error) {
+		return o.once(cmd, func(ctx context.Context, t Target) (fmt.Stringer, error) {
 			var p paused
 			return &p, t.Post(ctx, name, admin.PauseRequest{Why: why}, &p.Paused)
 		})

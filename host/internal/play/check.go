@@ -12,14 +12,18 @@ import (
 
 // tried is what came of trying a game for determinism. The JSON names are for scripts and stay.
 type tried struct {
-	Game      string   `json:"game"`
-	Ticks     int      `json:"ticks"`
-	Rollback  string   `json:"rollback,omitempty"` // what differed
-	Compared  int      `json:"predicted"`
-	Exact     int      `json:"predicted_exactly"`
-	Explained int      `json:"explained"`
-	Wrong     int      `json:"wrong"`
-	Hidden    string   `json:"hidden,omitempty"` // what differed
+	Game      string `json:"game"`
+	Ticks     int    `json:"ticks"`
+	Rollback  string `json:"rollback,omitempty"` // what differed
+	Compared  int    `json:"predicted"`
+	Exact     int    `json:"predicted_exactly"`
+	Explained int    `json:"explained"`
+	Wrong     int    `json:"wrong"`
+	Hidden    string `json:"hidden,omitempty"` // what differed
+	// How often something changed its server, in a world divided among some, and what a title that
+	// is to be divided must change. No other title has to.
+	Crossings int      `json:"crossings"`
+	Borders   string   `json:"borders,omitempty"`
 	Warnings  []string `json:"warnings,omitempty"`
 }
 
@@ -47,6 +51,12 @@ func (o *flags) try(out io.Writer, t *game.Title) error {
 	r.Compared, r.Exact, r.Explained, r.Wrong = rep.Compared, rep.Exact, rep.Explained, rep.Wrong
 	if rep.First != nil {
 		r.Hidden = rep.First.String()
+	}
+	borders, err := world.CheckBorders(t.Game, c)
+	if r.Crossings = borders.Crossings; err != nil {
+		r.Borders = err.Error()
+	} else if borders.Wrong > 0 {
+		r.Borders = borders.String()
 	}
 	if r.Warnings, err = warnings(t, &c); err != nil {
 		return err
@@ -91,6 +101,12 @@ func (r *tried) String() string {
 			"were wrong\n", r.Exact, r.Compared, r.Explained, r.Wrong)
 	if r.Hidden != "" {
 		fmt.Fprintf(&b, "          %s\n", r.Hidden)
+	}
+	if r.Borders == "" {
+		fmt.Fprintf(&b, "borders:  %d crossings between servers, all well\n", r.Crossings)
+	} else {
+		fmt.Fprintf(&b, "borders:  it cannot be divided among servers: %s\n",
+			strings.ReplaceAll(r.Borders, "\n", "\n          "))
 	}
 	for _, w := range r.Warnings {
 		fmt.Fprintf(&b, "warning:  %s\n", w)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/host/internal/queries"
 )
 
 const long = `Run a relay: where players meet who have no server.
@@ -82,6 +83,8 @@ func Command(*cli.Program) *cobra.Command {
 	f.StringSliceVar(&r.Origins, "origin", nil,
 		"hosts whose pages may get tokens and connect (default: all)")
 	r.Web.Flags(f)
+	r.Directory.Flags(f, "name")
+	queries.Flag(f, &r.Queries)
 	l := &r.Limits
 	f.IntVar(&l.Matches, "matches", 1024, "how many matches there may be at a time")
 	f.IntVar(&l.MatchesPerAddress, "matches-per-address", 16,

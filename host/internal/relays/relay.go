@@ -16,7 +16,9 @@ import (
 
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/host/entry"
+	"github.com/coeval-dev/coeval/host/internal/announced"
 	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/host/internal/queries"
 	"github.com/coeval-dev/coeval/host/internal/serve"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/link/webtransport"
@@ -41,6 +43,10 @@ type Options struct {
 	Keys    []token.Key
 	Open    bool
 	Limits  relay.Limits
+	// Directory is where the relay is listed, if anywhere.
+	Directory announced.Options
+	// Queries are what is told to those who have not joined, as query.ParseKinds reads it.
+	Queries string
 	Log     *slog.Logger
 }
 
@@ -53,6 +59,8 @@ type Relay struct {
 	print  string
 	mux    *http.ServeMux
 	meters *serve.Meters
+	listed *announced.Listing // nil without
+	desk   *queries.Desk      // nil without
 	open   bool
 }
 
@@ -68,10 +76,17 @@ func New(o Options) (_ *Relay, err error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	r := &Relay{log: o.Log, mux: http.NewServeMux(), open: o.Open || len(o.Keys) == 0}
+	if r.listed, err = o.Directory.Open(nil, o.Log); err != nil {
+		return nil, err
+	}
+	if r.desk, err = queries.Open(o.Queries, r.asked(&o), o.Log); err != nil {
+		return nil, cli.Usage(err)
+	}
 	r.socket, r.site.Listener, err = serve.OpenPorts(cmp.Or(o.Listen, ":4300"), o.HTTP)
 	if err != nil {
 		return nil, err
 	}
+	r.socket = r.desk.Link(r.socket, r.listed.Answerers()...)
 	links := []link.Link{r.socket}
 	defer func() {
 		if err != nil {
@@ -92,6 +107,7 @@ func New(o Options) (_ *Relay, err error) {
 	if links = append(links, more...); err != nil {
 		return nil, err
 	}
+	given := o.Keys
 	if len(o.Keys) == 0 {
 		key, err := token.NewKey(rand.Reader)
 		if err != nil {
@@ -107,9 +123,15 @@ func New(o Options) (_ *Relay, err error) {
 	}
 	r.meters = serve.MetersOf(step, func(ctx context.Context, m *serve.Metrics) error {
 		m.Site(&r.site)
-		return r.relay.Do(ctx, func() { measure(m, r.relay) })
+		return r.relay.Do(ctx, func() {
+			measure(m, r.relay)
+			m.Queries(r.desk)
+		})
 	})
 	ro.Ticked = r.meters.Took
+	if err = r.listed.Introduce(r.subject(a, given, &o), r.mux); err != nil {
+		return nil, err
+	}
 	if r.relay, err = relay.New(ro); err != nil {
 		return nil, err
 	}
@@ -172,6 +194,7 @@ func (r *Relay) mount(a entry.Admission, identity *webtransport.Identity, o *Opt
 		d.Origin = web.Pages(o.Origins...)
 	}
 	r.mux.Handle("/token", d)
+	r.desk.Mount(r.mux, d.Origin)
 }
 
 // Addr is where members come to, over UDP.
@@ -190,7 +213,9 @@ func (r *Relay) Run(ctx context.Context) error {
 		"open", r.open)
 	r.site.Warn(r.log, r.open)
 	r.meters.SetReady(true)
+	unlist := r.listed.Begin(ctx)
 	err := r.relay.Run(ctx)
+	unlist()
 	r.meters.SetReady(false)
 	t := r.relay.Stats()
 	r.log.Info("stopped", "matches", t.Created, "rows", t.Rows, "carried_bytes", t.CarriedBytes)

@@ -82,6 +82,7 @@ type Admin struct {
 	folder *admin.Folder
 	tail   admin.Tail
 	site   Site
+	handed net.Listener  // what another program had for it, or nil
 	ends   chan struct{} // closed by Close
 	alive  sync.WaitGroup
 }
@@ -111,7 +112,10 @@ func (a *Admin) Listen(s *Site) (err error) {
 	if a == nil || a.opt.Listen == "" {
 		return nil
 	}
-	l, err := net.Listen("tcp", a.opt.Listen)
+	l := a.handed
+	if l == nil {
+		l, err = net.Listen("tcp", a.opt.Listen)
+	}
 	if errors.Is(err, syscall.EADDRINUSE) {
 		err = fmt.Errorf("another program has the port, perhaps another server: stop that, or "+
 			"choose another with --admin: %w", err)

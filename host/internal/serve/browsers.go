@@ -28,6 +28,9 @@ type Browsers struct {
 	Hosts, Origins []string
 	// Sessions is how many may come, and Each how many from one address.
 	Sessions, Each int
+	// Handed is a socket for WebTransport that another program had, or nil, and Opened the one that
+	// Open has opened.
+	Handed, Opened *net.UDPConn
 }
 
 // Open opens the links, as one, so that a connection goes on when a browser changes from WebSocket
@@ -58,7 +61,7 @@ func (b *Browsers) Open(
 		if err != nil {
 			return nil, nil, err
 		}
-		a.WebTransport = l.LocalAddr().Port()
+		a.WebTransport, b.Opened = l.LocalAddr().Port(), l.Socket()
 		wt = l
 	}
 	if ws == nil && wt == nil {
@@ -70,6 +73,7 @@ func (b *Browsers) Open(
 // listen opens WebTransport. Where nobody asked for its port any other will do, as pages are told
 // which it is.
 func (b *Browsers) listen(o webtransport.Options) (*webtransport.Server, error) {
+	o.Socket = b.Handed
 	l, err := webtransport.Listen(b.WebTransport, o)
 	if !b.AnyPort || !errors.Is(err, syscall.EADDRINUSE) {
 		return l, err

@@ -20,7 +20,9 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/keeping"
 	"github.com/coeval-dev/coeval/host/internal/page"
+	"github.com/coeval-dev/coeval/host/internal/queries"
 	"github.com/coeval-dev/coeval/host/internal/stores"
+	"github.com/coeval-dev/coeval/host/internal/upgrade"
 	"github.com/coeval-dev/coeval/kept"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/architecture"
@@ -60,6 +62,12 @@ again, the server goes on at the last tick that was flushed (--flush), and playe
 back to their bodies by their tickets. The folder holds the key of the tickets and the
 world's secrets.
 
+With --upgrade as well, a new build takes the place of a server that runs with the same
+folder: it tries whether it can load the game and what is in the store, and then the one
+stops between two ticks and the other goes on, with the same sockets and players. If it
+cannot, the running server plays on and it is said why. With no server running it starts
+as usual. On Linux.
+
 With --admin ADDRESS operators see and act while the game runs, by "{program} admin":
 who is there, kick, ban, mute, message, pause, level, content, knobs, save, drain, a
 diagnosis. Their tokens are in --admin-dir. With --drain 30s the first signal lets
@@ -67,6 +75,13 @@ nobody new in, and players have so long to go on at --drain-to, or to finish.
 
 With --store URL what outlives matches is kept in a database, for a game that declares
 something of the kind, in a program that was made with databases (coevald).
+
+With --directory URL the server is listed where players look for games ("{program}
+directory" runs one): by --name, --region and --tag, once it has answered there.
+The game goes on whether or not the directory does.
+
+Whoever has not joined may ask what this is, who plays and how far it is, by
+"{program} ask ADDRESS"; --queries says what of it is answered.
 
 The line to join with is printed at the start, with an address of this machine;
 from elsewhere it may have others. If the game panics it is said where, and
@@ -76,10 +91,12 @@ trace replay repeats. Ctrl-C, or SIGTERM, tells the players and stops.`
 const example = `  {program} serve {game}
   {program} serve {game} --players 16 --record match.trace
   {program} serve {game} --keep folder --flush tick
+  {program} serve {game} --keep folder --upgrade
   {program} serve {game} --listen :5000 --http :5001 --strategy quake3
   {program} serve {game} --architecture quakeworld
   {program} serve {game} --settings settings.json
   {program} serve {game} --websocket --webtransport :4433
+  {program} serve {game} --directory https://find.example.org --name "Friday night"
   {program} serve {game} --page
   {program} serve {game} --page --client built --host play.example.org --tls-cert c.pem --tls-key k.pem
   COEVAL_KEY=server.key {program} serve {game} --log json`
@@ -92,6 +109,7 @@ type flags struct {
 	take                   string
 	client                 string
 	keep, flush            string
+	keepHistory            time.Duration
 	store                  stores.Flag
 	knobs                  cli.KnobFlags
 }
@@ -183,7 +201,17 @@ func (s *flags) keepFlags(f *pflag.FlagSet) {
 		"with --keep, when what was played is made durable: never, tick, or so often")
 	f.DurationVar(&s.Keep.Every, "keep-every", 10*time.Second,
 		"with --keep, how often the whole world is written; seldom means a longer start after a crash")
+	f.DurationVar(&s.keepHistory, "keep-history", 0, keeping.HistoryFlag)
+	f.BoolVar(&s.Upgrade.On, "upgrade", false,
+		"with --keep, take the place of the server that runs with the same folder, if there is one; "+
+			"players stay")
+	f.DurationVar(&s.Upgrade.Within, "upgrade-within", upgrade.Within,
+		"with --upgrade, for how long the world may stand still: if that is too short, the other "+
+			"server goes on")
 	s.store.Add(f)
+	s.Directory.Flags(f, "name")
+	queries.Flag(f, &s.Queries)
+	s.Uploads.Flags(f)
 }
 
 func (s *flags) run(p *cli.Program, cmd *cobra.Command, t *game.Title) (err error) {
@@ -224,7 +252,7 @@ func (s *flags) run(p *cli.Program, cmd *cobra.Command, t *game.Title) (err erro
 
 // serve runs the server.
 func (s *flags) serve(p *cli.Program, cmd *cobra.Command, t *game.Title) error {
-	server, err := New(s.Options)
+	server, err := New(cmd.Context(), s.Options)
 	if err != nil {
 		return err
 	}
@@ -303,8 +331,10 @@ func reachable(address string) string {
 
 // fillKeep makes options of what the command line says of keeping the game.
 func (s *flags) fillKeep() (err error) {
-	s.Keep, err = keeping.Parse(s.keep, s.flush, s.Keep.Every)
-	return err
+	if s.Keep, err = keeping.Parse(s.keep, s.flush, s.Keep.Every); err != nil {
+		return err
+	}
+	return s.Keep.KeepHistory(s.keepHistory)
 }
 
 // fill makes options of what the command line says.
@@ -329,6 +359,10 @@ func (s *flags) fill(t *game.Title) (err error) {
 	}
 	if err := s.fillKeep(); err != nil {
 		return err
+	}
+	if d := s.Upgrade.Within; d < upgrade.LeastWithin || d > upgrade.MostWithin {
+		return cli.Usagef("--upgrade-within is %v: it must be from %v to %v", d,
+			upgrade.LeastWithin, upgrade.MostWithin)
 	}
 	if s.PanicTraces == "none" {
 		s.PanicTraces = ""

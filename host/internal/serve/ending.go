@@ -42,7 +42,10 @@ func (e *ending) stop(drain time.Duration, why string) error {
 }
 
 // watch waits for the end to be asked for, and ends what is played once players had their time.
-func (s *Server) watch(ctx, play context.Context, end context.CancelCauseFunc) {
+// From then on no program is given the place any more.
+func (s *Server) watch(
+	ctx, play context.Context, end context.CancelCauseFunc, quiet context.CancelFunc,
+) {
 	w := wish{drain: -1}
 	select {
 	case <-play.Done(): // it has ended by itself
@@ -51,7 +54,9 @@ func (s *Server) watch(ctx, play context.Context, end context.CancelCauseFunc) {
 	case w = <-s.ending.asked:
 	}
 	s.ending.begun.Store(true)
+	quiet()
 	s.meters.SetReady(false)
+	tellSupervisor("STOPPING=1")
 	if w.drain < 0 {
 		w.drain = s.ending.drain
 	}
@@ -124,37 +129,14 @@ func (s *Server) administered() admin.Game {
 	return g
 }
 
-// saveTime is how long a save may take.
-const saveTime = 30 * time.Second
-
 // save writes the whole game now, and waits until it is safe.
-func (s *Server) save(ctx context.Context) (tick world.Tick, err error) {
-	ctx, cancel := context.WithTimeout(ctx, saveTime)
-	defer cancel()
+func (s *Server) save(ctx context.Context) (world.Tick, error) {
 	k := s.keep.keeper
-	before := k.Numbers()
-	for handed := false; ; {
-		n := k.Numbers()
-		switch {
-		case handed && n.Chapters > before.Chapters && n.Durable >= uint64(tick):
-			return tick, nil
-		case n.AtRisk, handed && n.Errors > before.Errors:
-			return 0, fmt.Errorf("the disk fails, or does not keep up; tick %d is safe: the log "+
-				"says more", n.Durable)
-		case !handed:
-			before = n
-			if err := s.server.Do(ctx, func() {
-				w := s.server.World()
-				tick, handed = w.Tick(), k.Save(w, s.keep.list(s.server))
-			}); err != nil {
-				return 0, err
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return 0, fmt.Errorf("the disk does not answer within %v; tick %d is safe", saveTime,
-				n.Durable)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
+	return k.SaveAll(ctx, func(ctx context.Context) (t world.Tick, ok bool, err error) {
+		err = s.server.Do(ctx, func() {
+			w := s.server.World()
+			t, ok = w.Tick(), k.Save(w, s.keep.list(s.server))
+		})
+		return t, ok, err
+	})
 }

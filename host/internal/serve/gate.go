@@ -32,8 +32,11 @@ type gate struct {
 	net.Listener
 	refusals *Refusals
 
-	mu   sync.Mutex
-	open map[net.Conn]visitor
+	most int
+
+	mu     sync.Mutex
+	open   map[net.Conn]visitor
+	counts map[netip.Addr]int // of each source
 }
 
 type visitor struct {
@@ -41,8 +44,9 @@ type visitor struct {
 	since  time.Time
 }
 
-func newGate(l net.Listener, r *Refusals) *gate {
-	return &gate{Listener: l, refusals: r, open: map[net.Conn]visitor{}}
+func newGate(l net.Listener, most int, r *Refusals) *gate {
+	return &gate{Listener: l, refusals: r, most: most, open: map[net.Conn]visitor{},
+		counts: map[netip.Addr]int{}}
 }
 
 // Accept gives the next connection for which there is room.
@@ -68,36 +72,50 @@ func (g *gate) enter(c net.Conn, now time.Time) (gone net.Conn, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	source := sourceOf(addrOf(c.RemoteAddr().String()))
-	counts, oldest := map[netip.Addr]int{}, map[netip.Addr]net.Conn{}
-	if len(g.open) >= connsOfEach { // below that nothing can be too much
-		for o, v := range g.open {
-			counts[v.source]++
-			if old := oldest[v.source]; old == nil || v.since.Before(g.open[old].since) {
-				oldest[v.source] = o
-			}
-		}
-	}
 	switch {
-	case source.IsValid() && counts[source] >= connsOfEach:
+	case source.IsValid() && g.counts[source] >= connsOfEach:
 		g.refusals.Count("connections_of_one_address")
-		gone = oldest[source]
-	case len(g.open) >= mostConns:
+		gone = g.oldest(source)
+	case len(g.open) >= g.most:
 		g.refusals.Count("connections")
 		most := source
-		for s, n := range counts {
-			if n > counts[most] {
+		for s, n := range g.counts {
+			if n > g.counts[most] {
 				most = s
 			}
 		}
-		if gone = oldest[most]; gone == nil {
+		if gone = g.oldest(most); gone == nil {
 			return nil, false
 		}
 	}
 	if gone != nil {
-		delete(g.open, gone)
+		g.remove(gone)
 	}
 	g.open[c] = visitor{source, now}
+	g.counts[source]++
 	return gone, true
+}
+
+// oldest is the connection of an address that has been there for longest, or nil.
+func (g *gate) oldest(source netip.Addr) (found net.Conn) {
+	for c, v := range g.open {
+		if v.source == source && (found == nil || v.since.Before(g.open[found].since)) {
+			found = c
+		}
+	}
+	return found
+}
+
+// remove forgets a connection.
+func (g *gate) remove(c net.Conn) {
+	v, ok := g.open[c]
+	if !ok {
+		return
+	}
+	delete(g.open, c)
+	if g.counts[v.source]--; g.counts[v.source] == 0 {
+		delete(g.counts, v.source)
+	}
 }
 
 // state is told by the web server what becomes of connections.
@@ -110,7 +128,7 @@ func (g *gate) state(c net.Conn, s http.ConnState) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.open, c)
+	g.remove(c)
 }
 
 // addrOf is the address of someone who asks over HTTP.

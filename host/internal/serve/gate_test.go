@@ -38,7 +38,7 @@ func (a arrivals) Addr() net.Addr            { return nil }
 func TestGate(t *testing.T) {
 	var r Refusals
 	in := make(arrivals, 1)
-	g := newGate(in, &r)
+	g := newGate(in, mostConns, &r)
 	come := func(addr string, port int) *from {
 		c := &from{addr: fmt.Sprintf("%s:%d", addr, port)}
 		in <- c

@@ -18,6 +18,7 @@ import (
 
 // A keptGame is how a server's game is kept on disk. Nil is one that is not.
 type keptGame struct {
+	dir    string
 	keeper *keeping.Keeper
 	err    error // of the first world, without which nothing begins
 	all    []server.SavedSeat
@@ -35,7 +36,7 @@ func openKept(o *Options) (*keptGame, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &keptGame{keeper: k}
+	s := &keptGame{dir: o.Keep.Dir, keeper: k}
 	if len(o.Server.Keys) == 0 {
 		key, err := k.Key()
 		if err != nil {
@@ -44,6 +45,7 @@ func openKept(o *Options) (*keptGame, error) {
 		o.Open = true // as it would be without the folder
 		o.Server.Keys = []token.Key{key}
 	}
+	o.Server.Conn.Used, o.Server.Conn.Wall = k.Used(), k.Wall()
 	if found := k.Kept(); found != nil {
 		o.Server.Resume = saved(found)
 	}

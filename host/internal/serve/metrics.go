@@ -26,6 +26,7 @@ type Meters struct {
 	ticks *histogram
 	ready atomic.Bool
 	last  atomic.Int64 // when a tick was last computed, as Unix time in milliseconds
+	said  atomic.Bool  // whoever supervises the program knows that it is ready
 }
 
 // NewMeters makes the meters of a game. Read takes all numbers at one moment; one that does not
@@ -49,16 +50,33 @@ func (m *Meters) Ticked(s server.Times) { m.Took(s.Elapsed()) }
 func (m *Meters) Took(d time.Duration) {
 	m.ticks.observe(d.Seconds())
 	m.last.Store(time.Now().UnixMilli())
+	if m.ready.Load() && !m.said.Load() && m.said.CompareAndSwap(false, true) {
+		go tellSupervisor("READY=1")
+	}
 }
 
 // SetReady says whether people should be sent here.
 func (m *Meters) SetReady(on bool) { m.ready.Store(on) }
 
-// Mount adds what a site says by them: health, and metrics to those who may see them.
+// Mount adds what a site says by them: health, and metrics to those who may see them; and how long
+// the way to it is.
 func (m *Meters) Mount(mux *http.ServeMux, s *Site) {
+	mux.HandleFunc("GET "+PingPath, ping)
 	mux.HandleFunc("GET /healthz", m.health)
 	mux.HandleFunc("GET /readyz", m.readiness)
 	mux.Handle("GET /metrics", s.Watched(m.Handler()))
+}
+
+// PingPath is where pages measure how long the way to a site is.
+const PingPath = "/ping"
+
+// ping answers nothing, to pages from anywhere, with times that they may read.
+func ping(w http.ResponseWriter, _ *http.Request) {
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Timing-Allow-Origin", "*")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusNoContent)
 }
 
 // fresh is how old the numbers may be that someone is told.
@@ -338,6 +356,9 @@ func (m *Metrics) connections(s *server.Server) {
 		st.Bounded)
 	m.Count("door_waited_total", "Newcomers who had to wait because a tick lets in so many.",
 		st.Waited)
+	m.Count("uploads_total", "What players have sent in one piece.", st.Uploads)
+	m.Count("upload_bytes_total", "Bytes of that.", st.UploadBytes)
+	m.Count("uploads_refused_total", "How often that was refused.", st.UploadsRefused)
 	places := s.Places()
 	Gauges(m, "places", "Places of browsers: those that are taken, and of these those of players.",
 		"kind", map[string]int{"taken": places.Taken, "proven": places.Proven})
@@ -351,6 +372,7 @@ func (m *Metrics) connections(s *server.Server) {
 	var least, most, all time.Duration
 	var lossIn, lossOut float64
 	narrow, queue := 0, time.Duration(0)
+	var ahead, busy, busiest, again float64
 	for seat := range s.Seats {
 		q := seat.Quality()
 		if seat.Away() || q.RoundTrip == 0 {
@@ -364,6 +386,9 @@ func (m *Metrics) connections(s *server.Server) {
 		lossIn += q.LossIn
 		lossOut += q.LossOut
 		queue = max(queue, q.Queue)
+		f := seat.Predicts()
+		ahead, again = ahead+float64(f.Ahead)/16, again+float64(f.Again)
+		busy, busiest = busy+f.Share(), max(busiest, f.Share())
 		if q.Limit > 0 {
 			narrow++
 		}
@@ -377,6 +402,13 @@ func (m *Metrics) connections(s *server.Server) {
 		"of", map[string]float64{
 			"least": least.Seconds(), "mean": all.Seconds() / n, "most": most.Seconds(),
 		})
+	m.Gauge("client_ahead_ticks", "Mean ticks that clients are ahead of their newest snapshot, as "+
+		"they say.", ahead/n)
+	m.Gauge("client_predicted_again_per_second",
+		"Mean ticks a second that clients compute again, as they say.", again/n)
+	Gauges(m, "client_busy_ratio",
+		"Share of its time that a client is busy with prediction, as it says.",
+		"of", map[string]float64{"mean": busy / n, "most": busiest})
 	Gauges(m, "loss_ratio", "Mean share of packets lost, to clients (out) and from them (in).",
 		"direction", map[string]float64{"in": lossIn / n, "out": lossOut / n})
 	m.Gauge("narrow_paths", "Clients who are sent less because their path carries no more.",

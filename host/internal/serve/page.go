@@ -76,6 +76,9 @@ func (s *Server) mountPage(transport uint16) {
 		Client: p.client.Bundle, Index: "play.html", Game: s.title.Name(),
 		Connect: p.reach.Origins(scheme, s.port()),
 	}
+	if at := s.listed.Directory(); at != "" {
+		o.Servers = &web.Servers{Directory: at, Game: s.title.Name()}
+	}
 	if transport != 0 {
 		o.Connect = append(o.Connect, p.reach.Origins("https", int(transport))...)
 	}
@@ -99,7 +102,7 @@ func (s *Server) handler() http.Handler {
 		return s.mux
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if web.ByPage(r) && !web.Known(r.Host, s.page.reach...) {
+		if web.ByPage(r) && !web.Known(r.Host, s.page.reach...) && r.URL.Path != PingPath {
 			s.site.Refusals.Count("other_pages")
 			http.Error(w, "the server is not known by that name: open the page by the address "+
 				"that was printed, or name it by --host", http.StatusForbidden)

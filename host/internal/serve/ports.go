@@ -26,7 +26,7 @@ func OpenPorts(listen, web string) (link.Link, net.Listener, error) {
 	defer func() { CloseAll(passed) }()
 	_, port, _ := net.SplitHostPort(listen)
 	for {
-		l, err := udp.Listen(listen, udp.Options{})
+		l, err := udp.Listen(listen, udp.Options{Stamps: true})
 		if err != nil || web == "none" {
 			return l, nil, err
 		}

@@ -23,10 +23,13 @@ import (
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/entry"
+	"github.com/coeval-dev/coeval/host/internal/announced"
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/keeping"
+	"github.com/coeval-dev/coeval/host/internal/queries"
 	"github.com/coeval-dev/coeval/host/internal/recording"
 	"github.com/coeval-dev/coeval/host/internal/storing"
+	"github.com/coeval-dev/coeval/host/internal/uploads"
 	"github.com/coeval-dev/coeval/kept"
 	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/link"
@@ -75,7 +78,15 @@ type Options struct {
 	// Store is where what outlives matches is kept, for a title of which something is; see package
 	// kept. Default: in memory.
 	Store kept.Store
-	Log   *slog.Logger
+	// Upgrade is how this server takes the place of one that runs.
+	Upgrade UpgradeOptions
+	// Directory is where the server is listed, if anywhere.
+	Directory announced.Options
+	// Queries are what is told to those who have not joined, as query.ParseKinds reads it.
+	Queries string
+	// Uploads is where what players send in one piece is kept, if anywhere.
+	Uploads uploads.Options
+	Log     *slog.Logger
 
 	anyPort bool // will do for WebTransport
 }
@@ -163,26 +174,42 @@ func Fill(o *server.Options) (err error) {
 
 // A Server is a title that is served, with what is around it.
 type Server struct {
-	log    *slog.Logger
-	title  *game.Title
-	server *server.Server
-	socket link.Link
-	site   Site
-	print  string // of a certificate that was made here, by which clients trust it
-	mux    *http.ServeMux
-	open   bool
-	page   *pageOf // nil without
-	record *recording.Recording
-	panics string // the folder for traces of panics, or nothing
-	meters *Meters
-	keep   *keptGame      // nil without
-	clerk  *storing.Clerk // nil without
-	admin  *Admin         // nil without
-	ending ending
+	log     *slog.Logger
+	title   *game.Title
+	server  *server.Server
+	socket  link.Link
+	site    Site
+	print   string // of a certificate that was made here, by which clients trust it
+	mux     *http.ServeMux
+	open    bool
+	page    *pageOf // nil without
+	record  *recording.Recording
+	panics  string // the folder for traces of panics, or nothing
+	meters  *Meters
+	keep    *keptGame          // nil without
+	clerk   *storing.Clerk     // nil without
+	admin   *Admin             // nil without
+	listed  *announced.Listing // nil without
+	results results
+	desk    *queries.Desk   // nil without
+	uploads *uploads.Folder // nil without
+	ending  ending
+
+	upgrades  upgrades
+	successor *successor // nil if it takes nobody's place
 }
 
-// New opens the sockets of a server. On an error nothing is left open.
-func New(o Options) (_ *Server, err error) {
+// New opens the sockets of a server. On an error nothing is left open. The context is for a server
+// that takes the place of another.
+func New(ctx context.Context, o Options) (*Server, error) {
+	s, err := open(ctx, o)
+	if err = o.alone(ctx, err); err == nil && s == nil {
+		return open(ctx, o)
+	}
+	return s, err
+}
+
+func open(ctx context.Context, o Options) (_ *Server, err error) {
 	var a entry.Admission
 	if err := Fill(&o.Server); err != nil {
 		return nil, err
@@ -207,16 +234,18 @@ func New(o Options) (_ *Server, err error) {
 		return nil, err
 	}
 	s.log, s.record = o.Log, recording.New(o.Record, o.Log)
-	if s.keep, err = openKept(&o); err != nil {
+	if s.successor, err = succeed(ctx, &o); err != nil {
 		return nil, err
 	}
-	if s.clerk, err = openClerk(&o, s.keep); err != nil {
-		return nil, errors.Join(err, s.keep.close(nil))
+	defer func() {
+		if err != nil {
+			s.successor.refuse(err)
+		}
+	}()
+	if err = s.openInside(&o); err != nil {
+		return nil, err
 	}
-	if s.socket, s.site.Listener, err = OpenPorts(cmp.Or(o.Listen, ":4000"), o.HTTP); err != nil {
-		return nil, errors.Join(err, s.keep.close(nil), s.clerk.Close(false))
-	}
-	links := []link.Link{s.socket}
+	links := []link.Link{s.desk.Link(s.socket, s.listed.Answerers()...)}
 	defer func() {
 		if err != nil {
 			CloseAll(links)
@@ -240,21 +269,46 @@ func New(o Options) (_ *Server, err error) {
 	by := Browsers{WebSocket: o.WebSocket, WebTransport: o.WebTransport, AnyPort: o.anyPort,
 		Hosts: o.Hosts, Origins: o.Origins, Each: o.perSource(),
 		Sessions: o.Server.Players + max(o.Server.Spectators, 0) + 32}
+	if by.Handed, err = s.successor.last(ctx, s, &o); err != nil {
+		return nil, err
+	}
 	more, identity, err := by.Open(s.mux, &s.site, &a)
 	if err != nil {
 		return nil, err
 	}
+	s.upgrades.handed = by.Opened
 	links = append(links, more...)
 	if s.server, err = s.make(o, links); err != nil {
 		return nil, err
 	}
-	if err = errors.Join(s.record.Err(), s.keep.begun()); err != nil {
-		err = errors.Join(err, s.server.Close())
+	if err = errors.Join(s.record.Err(), s.keep.begun(), s.introduceTo(a, &o)); err != nil {
+		s.uploads.Close()
 		links = nil // the server had them
-		return nil, err
+		return nil, errors.Join(err, s.server.Close())
 	}
 	s.mount(a, identity, &o)
 	return s, nil
+}
+
+// openInside opens the folder, the store, and the ports of players and HTTP.
+func (s *Server) openInside(o *Options) (err error) {
+	if s.listed, err = o.Directory.Open(nil, o.Log); err != nil {
+		return err
+	}
+	if s.desk, err = queries.Open(o.Queries, s.asked(o), o.Log); err != nil {
+		return cli.Usage(err)
+	}
+	if s.keep, err = s.openKept(o); err != nil {
+		return err
+	}
+	if s.clerk, err = openClerk(o, s.keep); err != nil {
+		return errors.Join(err, s.keep.close(nil))
+	}
+	s.socket, s.site.Listener, err = s.successor.ports(cmp.Or(o.Listen, ":4000"), o.HTTP)
+	if err != nil {
+		return errors.Join(err, s.keep.close(nil), s.clerk.Close(false))
+	}
+	return nil
 }
 
 // introduce finds out who the server is: by which addresses players and tokens know it, and by
@@ -269,6 +323,9 @@ func (s *Server) introduce(o *Options) (err error) {
 	s.site.WebOptions = o.Web
 	s.site.Names = append(s.site.Names, o.Hosts...)
 	if s.print, err = s.site.Secure(); err != nil {
+		return err
+	}
+	if err := s.successor.operators(s.admin); err != nil {
 		return err
 	}
 	return s.admin.Listen(&s.site)
@@ -293,13 +350,15 @@ func SeatsOfEach(o *server.Options) int {
 }
 
 // make makes the server inside.
-func (s *Server) make(o Options, links []link.Link) (*server.Server, error) {
+func (s *Server) make(o Options, links []link.Link) (made *server.Server, err error) {
 	so := o.Server
 	so.Links, so.News = links, s.news
 	so.After = func(w *world.World, in *world.Inputs) {
 		s.record.Tick(w, in)
 		s.keep.tick(s.server, w, in)
 		s.clerk.Tick(w)
+		s.results.tick(s, w)
+		s.successor.ticked(s, w)
 	}
 	so.Begun = func(w *world.World, l server.Level) {
 		s.record.Begin(w, "level "+l.Name)
@@ -310,7 +369,11 @@ func (s *Server) make(o Options, links []link.Link) (*server.Server, error) {
 		m.Site(&s.site)
 		m.kept(s.keep)
 		m.Store(s.clerk)
-		return s.server.Do(ctx, func() { m.Server(s.server) })
+		m.upgraded(s)
+		return s.server.Do(ctx, func() {
+			m.Server(s.server)
+			m.Queries(s.desk)
+		})
 	})
 	so.Ticked = func(t server.Times) {
 		s.meters.Ticked(t)
@@ -320,7 +383,15 @@ func (s *Server) make(o Options, links []link.Link) (*server.Server, error) {
 	if o.Pause {
 		so.Rules.Pause = func(*server.Seat, bool) error { return nil }
 	}
-	return server.New(so)
+	if s.uploads, err = uploads.Open(o.Uploads, o.Log); err != nil {
+		return nil, err
+	}
+	so.Rules.Uploaded = s.uploads.Hook()
+	made, err = server.New(so)
+	if err != nil {
+		s.uploads.Close()
+	}
+	return made, err
 }
 
 // mount adds what the server says of itself over HTTP.
@@ -337,6 +408,7 @@ func (s *Server) mount(a entry.Admission, identity *webtransport.Identity, o *Op
 		d.Bring = s.bring(a, identity, o)
 	}
 	s.mux.Handle("/token", d)
+	s.desk.Mount(s.mux, d.Origin)
 	if s.page != nil {
 		s.mountPage(a.WebTransport)
 	}
@@ -429,6 +501,9 @@ func (s *Server) Secure() bool { return s.site.tls != nil }
 
 // Run serves until the context ends.
 func (s *Server) Run(ctx context.Context) error {
+	if err := s.successor.take(s); err != nil {
+		return err
+	}
 	s.site.Run(s.handler(), s.log)
 	level := s.server.Level()
 	s.log.Info("serving", "game", s.title.Name(), "level", level.Name, "seed", level.Seed,
@@ -436,13 +511,22 @@ func (s *Server) Run(ctx context.Context) error {
 	s.site.Warn(s.log, s.open)
 	s.meters.SetReady(true)
 	s.admin.Run(s.administered(), s.log)
+	unlist := s.listed.Begin(ctx)
 	play, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	var watching sync.WaitGroup
-	watching.Go(func() { s.watch(ctx, play, end) })
+	heard, quiet := context.WithCancel(ctx)
+	watching.Go(func() { s.watch(ctx, play, end, quiet) })
+	s.hear(heard)
 	err := s.play(play)
 	s.meters.SetReady(false)
+	unlist()
 	end(nil)
+	quiet()
 	watching.Wait()
+	s.deaf()
+	if s.upgrades.gone.Load() && errors.Is(err, server.ErrReplaced) {
+		err = nil
+	}
 	st := s.server.Stats()
 	s.log.Info("stopped", "ticks", st.Ticks, "joined", st.Joined, "snapshots", st.Snapshots)
 	return err
@@ -471,9 +555,16 @@ func (s *Server) play(ctx context.Context) error {
 
 // Close closes the sockets, and says whether all of the match was recorded and kept.
 func (s *Server) Close() error {
+	s.successor.refuse(errors.New("the new one was closed before it ran"))
 	s.site.Close()
 	s.admin.Close()
-	err := s.keep.close(s.server)
+	defer s.uploads.Close()
+	var err error
+	if s.upgrades.gone.Load() {
+		err = s.keep.close(nil) // the world is another's
+	} else {
+		err = s.keep.close(s.server)
+	}
 	return errors.Join(s.server.Close(), s.record.Close(), err,
-		s.clerk.Close(err == nil && s.server.Failed() == nil))
+		s.clerk.Close(err == nil && s.server.Failed() == nil && !s.upgrades.gone.Load()))
 }

@@ -3,6 +3,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -22,6 +23,8 @@ type Site struct {
 	Listener net.Listener
 	WebOptions
 	Refusals Refusals
+	// Conns is how many connections there may be at once. Default: 512.
+	Conns int
 
 	tls     *tls.Config // nil for plain HTTP
 	web     http.Server
@@ -41,7 +44,7 @@ func (s *Site) Protect(w *http.Server) net.Listener {
 	w.Handler = s.behind(w.Handler)
 	w.ReadHeaderTimeout, w.IdleTimeout, w.MaxHeaderBytes = headerTime, idleTime, headersLimit
 	w.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){} // HTTP/1.1 will do
-	g := newGate(s.Listener, &s.Refusals)
+	g := newGate(s.Listener, cmp.Or(s.Conns, mostConns), &s.Refusals)
 	w.ConnState = g.state
 	if s.tls != nil {
 		return tls.NewListener(g, s.tls)

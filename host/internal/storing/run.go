@@ -68,7 +68,11 @@ func (c *Clerk) done(j *kept.Job, err error, took time.Duration) {
 	if err == nil && j.Kind() == "request" {
 		c.state.last, c.state.longest = took, max(c.state.longest, took)
 	}
+	answers := c.desk.Answers()
 	c.mu.Unlock()
+	if answers && c.opt.Answered != nil {
+		c.opt.Answered()
+	}
 	switch {
 	case err != nil && !before:
 		c.opt.Log.Error("the store cannot be used: what players have is not written meanwhile, and "+

@@ -34,6 +34,9 @@ type Options struct {
 	Durable func() world.Tick
 	// Hurry asks that the world be made safe soon, as somebody waits for it.
 	Hurry func()
+	// Answered is called when there is something to tell the world, for who does not want to wait
+	// for the next tick to call Serve. It is called by another goroutine, and must not wait.
+	Answered func()
 	// Log is told what is at risk.
 	Log *slog.Logger
 }
@@ -43,6 +46,7 @@ type Options struct {
 type Clerk struct {
 	opt   Options
 	seats []server.SavedSeat
+	asked world.Tick        // up to which the world was asked to be made safe
 	names map[uint64]string // accounts by client, so that none is made twice
 
 	mu   sync.Mutex // of the desk
@@ -123,10 +127,23 @@ func (c *Clerk) Tick(w *world.World) {
 	c.desk.Tick(w)
 	wanted := c.desk.Wanted()
 	c.mu.Unlock()
-	if wanted != 0 && c.opt.Hurry != nil && wanted > c.opt.Durable() {
-		c.opt.Hurry()
+	if c.opt.Hurry != nil {
+		if w.Tick() <= c.asked {
+			c.asked = 0 // it is another world
+		}
+		if wanted > c.asked && wanted > c.opt.Durable() {
+			c.asked = wanted
+			c.opt.Hurry()
+		}
 	}
 	c.nudge()
+}
+
+// Safe is told that Options.Durable gives a later tick.
+func (c *Clerk) Safe() {
+	if c != nil {
+		c.nudge()
+	}
 }
 
 // nudge wakes the goroutine that speaks to the store.
@@ -220,7 +237,16 @@ func (c *Clerk) Close(write bool) error {
 	if !write {
 		return nil
 	}
-	deadline := time.After(closeTime)
+	return c.Settle(time.Now().Add(closeTime))
+}
+
+// Settle has what was seen last be written, between two ticks. The error is that not all of it is
+// by then.
+func (c *Clerk) Settle(until time.Time) error {
+	if c == nil {
+		return nil
+	}
+	deadline := time.After(time.Until(until))
 	for {
 		c.mu.Lock()
 		left := c.desk.Flush()

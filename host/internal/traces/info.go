@@ -6,12 +6,15 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/recording"
+	"github.com/coeval-dev/coeval/keep"
 	"github.com/coeval-dev/coeval/trace"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -20,7 +23,8 @@ const traceLong = `Look into recordings of runs, repeat and compare them.
 
 A trace holds the world a run began with and everything that came in afterwards,
 so that the run can be repeated, to the same hashes on every machine. A file that
-was cut or damaged can be used up to there, and each command says where that is.`
+was cut or damaged can be used up to there, and each command says where that is.
+A folder in which a game is kept (--keep) stands for its newest chapter.`
 
 // Command is the command trace.
 func Command(p *cli.Program) *cobra.Command {
@@ -50,12 +54,40 @@ func openTrace(name string, t trust) (*os.File, *trace.Reader, error) {
 	return f, r, nil
 }
 
+// openRecording opens a recording. A folder of --keep is its newest chapter.
 func openRecording(name string) (*os.File, error) {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: there is no such file", name)
 	}
-	return f, err
+	if err != nil {
+		return nil, err
+	}
+	list, notFolder := f.ReadDir(-1)
+	if notFolder != nil {
+		return f, nil
+	}
+	_ = f.Close() // it was only read
+	newest := ""
+	for _, e := range list {
+		if keep.Named(e.Name()) && strings.HasSuffix(e.Name(), ".trace") {
+			newest = max(newest, e.Name())
+		}
+	}
+	if newest == "" {
+		return nil, fmt.Errorf("%s: it is a folder, and not one in which a game was kept", name)
+	}
+	return os.Open(filepath.Join(name, newest))
+}
+
+// unended says what is to be known of a chapter of --keep that has no end, or nothing if what is
+// wrong is something else: its program runs, or went without a word, and what is there is whole.
+func unended(f *os.File, wrong error) string {
+	if !errors.Is(wrong, trace.ErrCut) || !keep.Named(filepath.Base(f.Name())) {
+		return ""
+	}
+	return "it is a chapter of a game that is being kept, and has no end: it is still being written, " +
+		"or its program was stopped"
 }
 
 // recorded finds the game of a trace among those that this program has.
@@ -107,6 +139,7 @@ type info struct {
 	PerSecond    float64     `json:"bytes_per_second"`
 	StateBytes   int64       `json:"state_bytes"`
 	Damage       string      `json:"damage,omitempty"`
+	Unended      string      `json:"unended,omitempty"`
 	Replayable   bool        `json:"replayable"` // by this program
 	Needed       string      `json:"needed,omitempty"`
 }
@@ -120,7 +153,8 @@ func infoCommand(p *cli.Program) *cobra.Command {
 		Long: `Say what a trace is a recording of: game, build, seed, ticks, players and size,
 whether it is whole, and whether this program can repeat it.
 
-It works for traces of any game. The exit code is 1 if the file is damaged or cut.`,
+It works for traces of any game. The exit code is 1 if the file is damaged or cut; a
+chapter of --keep that is still being written is neither.`,
 		Example: "  {program} trace info match.trace\n  {program} trace info --json match.trace",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -166,6 +200,8 @@ func inspect(p *cli.Program, name string, t trust) (*info, error) {
 	}
 	switch {
 	case err == io.EOF:
+	case unended(f, err) != "":
+		i.Unended = unended(f, err)
 	case errors.Is(err, trace.ErrDamaged) || errors.Is(err, trace.ErrCut):
 		i.Damage = err.Error()
 	default:
@@ -201,6 +237,9 @@ func (i *info) String() string {
 		row("damage", "%s", i.Damage)
 	} else {
 		row("damage", "none")
+	}
+	if i.Unended != "" {
+		row("remark", "%s", i.Unended)
 	}
 	switch {
 	case !i.Replayable:

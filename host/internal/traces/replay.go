@@ -77,6 +77,8 @@ type replayReport struct {
 	// where the game panicked, in the tick after the last
 	Panic string `json:"panic,omitempty"`
 	Note  string `json:"note,omitempty"`
+	// that it is a chapter of a game that is being kept, and has no end
+	Unended string `json:"unended,omitempty"`
 }
 
 func (o *replay) run(p *cli.Program, cmd *cobra.Command, name string) error {
@@ -123,15 +125,20 @@ func (o *replay) run(p *cli.Program, cmd *cobra.Command, name string) error {
 	if err := rec.finish(); err != nil {
 		return err
 	}
-	return o.report(cmd.OutOrStdout(), name, r.Header(), res)
+	open := unended(f, res.Damage)
+	if open != "" {
+		res.Damage = nil
+	}
+	return o.report(cmd.OutOrStdout(), name, r.Header(), res, open)
 }
 
-func (o *replay) report(out io.Writer, name string, h *trace.Header, res *trace.Replayed) error {
+func (o *replay) report(out io.Writer, name string, h *trace.Header, res *trace.Replayed,
+	open string) error {
 	rep := replayReport{
 		File: name, Game: h.Game, First: res.First, Last: res.Last,
 		Hash: fmt.Sprintf("%016x", res.Hash), Compared: res.Compared,
 		Verified: res.Mismatch == nil && res.Damage == nil, GameErrors: res.GameErrors,
-		Note: buildNote(h)}
+		Note: buildNote(h), Unended: open}
 	var wrong []string
 	if m := res.Mismatch; m != nil {
 		rep.Mismatch, rep.Apart = m.String(), m.Tick
@@ -172,6 +179,9 @@ func (r *replayReport) String() string {
 	}
 	if r.Note != "" {
 		out += "note: " + r.Note + "\n"
+	}
+	if r.Unended != "" {
+		out += "remark: " + r.Unended + "\n"
 	}
 	return out
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/coeval-dev/coeval/games/pong"
 	"github.com/coeval-dev/coeval/games/stack"
 	"github.com/coeval-dev/coeval/host/internal/hosttest"
+	"github.com/coeval-dev/coeval/keep"
 	"github.com/coeval-dev/coeval/trace"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -108,6 +109,36 @@ func expect(t *testing.T, cmd *cobra.Command, code int, stdout, stderr []string,
 		t.Errorf("%v: stdout %q, stderr %q", args, out, err)
 	}
 	return out
+}
+
+// TestUnendedChapter: a chapter that is still being written is whole as far as it goes, and what is
+// damaged in one is damaged.
+func TestUnendedChapter(t *testing.T) {
+	data, _ := recordGame(t, pong.Game, 300, traceOptions(), nil)
+	bad := slices.Clone(data[:len(data)-40])
+	bad[len(bad)/2] ^= 1
+	dir := t.TempDir()
+	name := filepath.Join(dir, "chapter-000000000001.trace")
+	if !keep.Named(filepath.Base(name)) {
+		t.Fatalf("%s is no chapter", name)
+	}
+	for _, c := range []struct {
+		data []byte
+		code int
+		errs []string
+	}{{data[:len(data)-40], 0, nil}, {bad, 1, []string{"is damaged"}}} {
+		if err := os.WriteFile(name, c.data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"remark", "still being written"}
+		if c.code != 0 {
+			want = []string{"pong"}
+		}
+		for _, file := range []string{name, dir} {
+			expect(t, Command(&bundled.Program), c.code, want, c.errs, "trace", "info", file)
+			expect(t, Command(&bundled.Program), c.code, want, c.errs, "trace", "replay", file)
+		}
+	}
 }
 
 func TestTraceInfo(t *testing.T) {

@@ -31,7 +31,8 @@ func somewhere(w *world.World) det.Vec2 {
 // Title is all that a program must know of the game.
 var Title = &game.Title{
 	Game: rules, About: "tanks in the dust; arrows drive, space fires", Players: 3,
-	Sight: game.Sight{Reach: 40},
+	Sight:   game.Sight{Reach: 40},
+	Queries: queries,
 	Bot: game.Bots(func(seed uint64) func(w *world.World, me world.Player) Drive {
 		return func(w *world.World, me world.Player) Drive {
 			t := seed + uint64(w.Tick())/30
@@ -44,6 +45,7 @@ var Title = &game.Title{
 	}),
 }
 
+// count says how many tanks there are, to those who have not joined.
 func way(less, more bool) (n int) {
 	if less {
 		n--

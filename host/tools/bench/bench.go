@@ -8,6 +8,8 @@ import (
 
 	"github.com/coeval-dev/coeval/host"
 	"github.com/coeval-dev/coeval/host/tools/internal/verb"
+	"github.com/coeval-dev/coeval/lab/seamlesslab"
+	"github.com/coeval-dev/coeval/service/directory"
 	"github.com/coeval-dev/coeval/service/store/database"
 )
 
@@ -29,6 +31,12 @@ func Command(p *host.Program) *cobra.Command {
 		serverVerb(p), reconnectVerb(p), relayVerb(p))
 	if database.In() != nil {
 		cmd.AddCommand(storeVerb(p))
+	}
+	if directory.In() != nil {
+		cmd.AddCommand(directoryVerb(p))
+	}
+	if seamlesslab.In() != nil {
+		cmd.AddCommand(seamlessVerb(p))
 	}
 	return cmd
 }

@@ -103,6 +103,8 @@ func (s *Screen) sequence(text string, end byte) {
 	case strings.HasPrefix(text, "[?"):
 	case end == 'H':
 		s.row, s.column = numbers(0, 1)-1, numbers(1, 1)-1
+	case end == 'A':
+		s.row -= numbers(0, 1)
 	case end == 'C':
 		s.column += numbers(0, 1)
 	case end == 'K':
@@ -111,6 +113,8 @@ func (s *Screen) sequence(text string, end byte) {
 		}
 	case end == 'J' && text == "[2":
 		s.erase(0)
+	case end == 'J' && text == "[":
+		s.erase(s.row*s.Columns + s.column)
 	case end == 'm':
 		s.colors(numbers)
 	default:

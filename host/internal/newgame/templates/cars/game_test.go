@@ -26,6 +26,9 @@ func TestDeterminism(t *testing.T) {
 	if r, err := world.CheckHidden(Game, o); err != nil || r.Wrong > 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
+	if r, err := world.CheckBorders(Game, o); err != nil || r.Wrong > 0 {
+		t.Errorf("%v, %v", r, err)
+	}
 }
 
 // TestDraw draws a game in which players press everything.

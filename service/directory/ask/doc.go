@@ -1,0 +1,7 @@
+// Package ask asks a directory what there is, and for tokens: the part of a player, as package
+// announce is that of a server. It compiles no database.
+//
+//	c, err := ask.New("https://find.example.org", nil)
+//	list, err := c.Entries(ctx, ask.Filter{Game: "pong", Room: true})
+//	t, err := c.Token(ctx, list[0].ID, "")
+package ask
