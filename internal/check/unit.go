@@ -111,6 +111,7 @@ func (r *runner) follow(in io.Reader) error {
 		return said[key]
 	}
 	var failed []string
+	var slow slowest
 	running := map[string]bool{}
 	lines := bufio.NewReader(in)
 	for {
@@ -121,6 +122,7 @@ func (r *runner) follow(in io.Reader) error {
 			for p := range running {
 				fmt.Fprintf(r.out, "cut off %s\n", p)
 			}
+			slow.print(r.out)
 			if len(failed) > 0 {
 				return testFailure{failed}
 			}
@@ -166,6 +168,7 @@ func (r *runner) follow(in io.Reader) error {
 		}
 		switch e.Action {
 		case "pass", "fail", "skip":
+			slow.add(strings.TrimPrefix(e.Package, r.tree.Module+"/"), &e)
 			delete(said, [2]string{e.Package, e.Test})
 			if e.Test == "" {
 				delete(running, e.Package)
