@@ -37,11 +37,7 @@ func TestBenchServer(t *testing.T) {
 		t.Skip("a server and its bots take their time")
 	}
 	t.Parallel()
-	out, err := toolstest.Process(t, "bench", "server", "--players", "8", "--seconds", "0.6",
-		"--json").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := toolstest.Measured(t, "bench", "server", "--players", "8", "--seconds", "0.6", "--json")
 	var r struct {
 		Strategy string
 		Players  int
@@ -57,11 +53,7 @@ func TestBenchServer(t *testing.T) {
 		!(r.Others > 5 && r.Others <= 7) || r.Bad != 0 || !(r.Inside["Avatar"] > 0) {
 		t.Errorf("%+v\n%s", r, out)
 	}
-	text, err := toolstest.Process(t, "bench", "server", "--players", "3", "--seconds",
-		"0.5").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := toolstest.Measured(t, "bench", "server", "--players", "3", "--seconds", "0.5")
 	for _, want := range []string{
 		"60 ticks a second, 20 snapshots", "strategy", "encode", "others",
 		"of snapshots and their messages: ", "Avatar "} {

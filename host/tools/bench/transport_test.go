@@ -41,11 +41,8 @@ func TestBenchTransport(t *testing.T) {
 		t.Skip("it takes its time")
 	}
 	t.Parallel()
-	out, err := toolstest.Process(t, "bench", "transport", "--clients", "8", "--rate", "50",
-		"--seconds", "0.2", "--rounds", "1", "--json").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := toolstest.Measured(t, "bench", "transport", "--clients", "8", "--rate", "50",
+		"--seconds", "0.2", "--rounds", "1", "--json")
 	var names []string
 	for line := range strings.Lines(string(out)) {
 		var r struct {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/coeval-dev/coeval/game"
@@ -60,6 +61,25 @@ func Process(t *testing.T, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
 	cmd.Env = append(os.Environ(), "COEVAL_TEST_AS_PROGRAM=1")
 	return cmd
+}
+
+// Measured is what the program prints that measures something, as a process. A run in which this
+// machine was too busy for what was to be measured says nothing of the program, and is tried again.
+func Measured(t *testing.T, args ...string) []byte {
+	t.Helper()
+	for try := 1; ; try++ {
+		var out, errs bytes.Buffer
+		cmd := Process(t, args...)
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		err := cmd.Run()
+		if err == nil {
+			return out.Bytes()
+		}
+		if try == 10 || !strings.Contains(errs.String(), "this machine is too busy") {
+			t.Fatalf("%q: %v\n%s%s", args, err, &out, &errs)
+		}
+		t.Logf("try %d: %s", try, strings.TrimSpace(errs.String()))
+	}
 }
 
 const dotsSchema = `{
