@@ -112,6 +112,7 @@ func TestTitlesWithout(t *testing.T) {
 			"make one with: tanks token key --out nowhere"},
 		{one, "join 127.0.0.1:1 --token x", cli.ExitFailure, "token"},
 		{two, "play", cli.ExitUsage, "which game? There are pong, stack"},
+		{two, "serve pong --page 127.0.0.1:80", cli.ExitUsage, `"127.0.0.1:80" is one word too many`},
 		{two, "serve chess", cli.ExitUsage, `there is no game "chess"; there are pong, stack`},
 		{two, "play pong --headless --level mars", cli.ExitUsage,
 			`--level is "mars", and pong has no levels`},

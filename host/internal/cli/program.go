@@ -76,7 +76,10 @@ func (p *Program) game(
 // gameArgs takes the name of a game where there are several, and none where there is one.
 func (p *Program) gameArgs(_ *cobra.Command, args []string) error {
 	switch {
-	case len(args) > 1 || len(args) == 0 && p.several():
+	case len(args) > 1:
+		return fmt.Errorf("%q is one word too many: a command takes one game, and a flag that "+
+			"is only given or not, such as --json, takes no value", args[1])
+	case len(args) == 0 && p.several():
 		return p.Which()
 	case len(args) == 1 && !p.several() && args[0] != p.List[0].Name():
 		return fmt.Errorf("there is no game %q; %s, so leave the name out", args[0], p.Are())
