@@ -14,7 +14,7 @@ import (
 
 var (
 	raceTests = stage{"race detector", func(r *runner) error {
-		return r.race("-short", "-run=^Test", "-timeout=5m", atOnce())
+		return r.race("-short", "-run=^Test", "-timeout=15m", atOnce())
 	}}
 	raceTestsInFull = stage{
 		"race detector", func(r *runner) error { return r.race("-timeout=30m") }}

@@ -17,7 +17,7 @@ import (
 
 var (
 	unitTests = stage{"unit tests", func(r *runner) error {
-		return r.testAll(fewer("50"), "-timeout=5m", atOnce())
+		return r.testAll(fewer("50"), "-timeout=15m", atOnce())
 	}}
 	unitTestsInFull = stage{"unit tests, in full", func(r *runner) error {
 		return r.testAll([]string{soakVariable + "=1"}, "-timeout=30m")
