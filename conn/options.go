@@ -80,7 +80,8 @@ type Options struct {
 	// and between which bounds it stays. Zeros mean 8 KiB, 1 KiB and 8 MiB.
 	Rate, MinRate, MaxRate int
 	// RideShare is how many bytes of each packet may repeat small reliable messages
-	// that have not been acknowledged yet. Zero means a quarter of a packet, less than zero none.
+	// that have not been acknowledged yet, as far as the unreliable message that goes next leaves
+	// room. Zero means a quarter of a packet, less than zero none.
 	RideShare int
 	// MaxBulk is the largest transfer to take from the peer. Zero means 64 MiB at a
 	// client and 1 MiB at a server, less than zero none.

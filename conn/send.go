@@ -230,14 +230,17 @@ func (c *Conn) sendWaiting() {
 		c.urgent = false
 		f.begin(c, ackRoomMax)
 		c.fillControl(f, 0)
+		ridden := 0
 		if due {
 			// What rides is promised, so it is not held to the budget, nor at the expense
 			// of what it rides in front of.
 			free := 0
 			if c.mayRide() {
 				free = f.used()
-				c.fillRide(f, 0)
-				free = f.used() - free
+				c.fillRide(f, c.nextUnreliable())
+				if free = f.used() - free; free > 0 {
+					ridden = f.used()
+				}
 			}
 			free -= f.used()
 			c.fillReliable(f, 0)
@@ -255,9 +258,11 @@ func (c *Conn) sendWaiting() {
 			f.abandon()
 			break
 		}
+		// Nothing new fits the budget: a further packet would only say again what this one does.
+		again := f.used() == ridden
 		f.close()
 		sent = true
-		if c.waiting == 0 && !c.bulkOut.ready() {
+		if again || c.waiting == 0 && !c.bulkOut.ready() {
 			break
 		}
 	}
@@ -282,6 +287,25 @@ func (c *Conn) mayRide() bool {
 	return c.waiting != 0 && !c.bulkOut.ready() &&
 		(c.measure.outLost > 0 || c.measure.lossOut > rideLoss) &&
 		c.rate.bucket > c.rate.size()*3/4
+}
+
+// nextUnreliable is how much room the unreliable message takes that is to go next, with its head
+// and the length of what rides in front of it. A message that is as large as a packet goes alone.
+func (c *Conn) nextUnreliable() int {
+	if c.waiting&c.m.unreliable == 0 {
+		return 0
+	}
+	for _, i := range c.m.order {
+		if c.waiting&c.m.unreliable&(1<<i) == 0 {
+			continue
+		}
+		ch := &c.channels[i]
+		if c.m.opt.Channels[i].Mode == Newest {
+			return 1 + 2 + len(ch.latest)
+		}
+		return 1 + 2 + int(ch.queue[0].to-ch.queue[0].from)
+	}
+	return 0
 }
 
 // rideLoss is the share of lost packets below which a path counts as sound.

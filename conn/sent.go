@@ -170,7 +170,9 @@ func (c *Conn) takeAck(a *ack, low uint16) bool {
 	var ok bool
 	a.number, ok = expand(s.next-1, low)
 	if !ok || a.number >= s.next || a.number == 0 {
-		return false
+		// Where nothing was acknowledged for so long that half of a number does not tell which
+		// packet is meant, it may be one of long ago, of which nothing is remembered.
+		return s.next-s.largestAcked > 1<<15
 	}
 	// Nothing is said about packets further back than an acknowledgement reaches.
 	n := s.base
