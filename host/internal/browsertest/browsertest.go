@@ -129,11 +129,19 @@ func (b *Tab) Run(script string) {
 	}
 }
 
-// Middle scrolls what a selector finds first into view, and is where its middle is then.
+// Middle scrolls what a selector finds first into view, and is where its middle is when it stands
+// still there: a page may scroll smoothly to somewhere else, or still be laid out.
 func (b *Tab) Middle(selector string) (x, y float64) {
 	b.T.Helper()
-	b.Run(fmt.Sprintf("window.found = document.querySelector(%q); "+
+	b.Run(fmt.Sprintf("window.found = document.querySelector(%q); window.foundAt = null; "+
 		"found.scrollIntoView({block: 'center', behavior: 'instant'})", selector))
+	b.Until(selector+" stands still", `(r => {
+		const at = [r.left, r.top, r.width, r.height].join(), still = at === window.foundAt;
+		const seen = r.top <= innerHeight && r.bottom >= 0;
+		window.foundAt = at;
+		if (!seen) found.scrollIntoView({block: "center", behavior: "instant"});
+		return still && seen;
+	})(found.getBoundingClientRect())`)
 	x = b.Number("(r => r.left + r.width / 2)(found.getBoundingClientRect())")
 	return x, b.Number("(r => r.top + r.height / 2)(found.getBoundingClientRect())")
 }
