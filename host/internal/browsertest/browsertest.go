@@ -130,20 +130,25 @@ func (b *Tab) Run(script string) {
 }
 
 // Middle scrolls what a selector finds first into view, and is where its middle is when it stands
-// still there: a page may scroll smoothly to somewhere else, or still be laid out.
+// still there: a page may scroll smoothly to somewhere else, be laid out, or make it anew. It is
+// window.found then.
 func (b *Tab) Middle(selector string) (x, y float64) {
 	b.T.Helper()
-	b.Run(fmt.Sprintf("window.found = document.querySelector(%q); window.foundAt = null; "+
-		"found.scrollIntoView({block: 'center', behavior: 'instant'})", selector))
-	b.Until(selector+" stands still", `(r => {
-		const at = [r.left, r.top, r.width, r.height].join(), still = at === window.foundAt;
-		const seen = r.top <= innerHeight && r.bottom >= 0;
+	b.Until(selector+" stands still", fmt.Sprintf(`(e => {
+		const r = e?.getBoundingClientRect();
+		if (!r) return false;
+		const at = [r.left, r.top, r.width, r.height].join();
+		const still = e === window.found && at === window.foundAt;
+		const x = r.left + r.width / 2, y = r.top + r.height / 2;
+		const seen = y >= 0 && y <= innerHeight;
+		const center = !seen || e !== window.found;
+		window.found = e;
 		window.foundAt = at;
-		if (!seen) found.scrollIntoView({block: "center", behavior: "instant"});
+		window.foundMiddle = [x, y];
+		if (center) e.scrollIntoView({block: "center", behavior: "instant"});
 		return still && seen;
-	})(found.getBoundingClientRect())`)
-	x = b.Number("(r => r.left + r.width / 2)(found.getBoundingClientRect())")
-	return x, b.Number("(r => r.top + r.height / 2)(found.getBoundingClientRect())")
+	})(document.querySelector(%q))`, selector))
+	return b.Number("foundMiddle[0]"), b.Number("foundMiddle[1]")
 }
 
 // Point moves the pointer to the middle of what a selector finds first, as a mouse does.
