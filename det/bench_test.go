@@ -45,6 +45,8 @@ func BenchmarkQuat(b *testing.B) {
 			q = q.Slerp(p, 0.1)
 		},
 		"Integrate": func() { q = q.Integrate(v.Unit(), 1.0/60) },
+		"Spin":      func() { q = q.Spin(v.Unit(), 1.0/60) },
+		"Euler":     func() { q = q.Euler().Quat() },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -60,7 +60,8 @@ func BenchmarkCheck(b *testing.B) {
 
 func BenchmarkConverge(b *testing.B) {
 	for name, way := range map[string]Way{
-		"linear": Linear, "cubic": Cubic, "exponential": Exponential} {
+		"linear": Linear, "quadratic": Quadratic, "cubic": Cubic, "spline": Spline,
+		"exponential": Exponential} {
 		b.Run(name, func(b *testing.B) {
 			c := Converge{By: way, Ticks: 10, Limit: det.FixedInt(1000)}
 			truth := VecInt(10, 20, 30)
@@ -70,6 +71,23 @@ func BenchmarkConverge(b *testing.B) {
 				bl.Correct(&c, State{Pos: VecInt(1, 2, 3)}, State{})
 				bl.Tick(&c)
 				bl.Show(&c, truth)
+			}
+		})
+	}
+}
+
+// The same for an orientation.
+func BenchmarkLean(b *testing.B) {
+	for name, way := range map[string]Way{"linear": Linear, "spline": Spline} {
+		b.Run(name, func(b *testing.B) {
+			c := Converge{By: way, Ticks: 10}
+			was := Heading{det.TurnBy(det.Vec3{X: 1, Y: 0.5}), det.Vec3{Z: 0.1}}
+			var l Lean
+			b.ReportAllocs()
+			for b.Loop() {
+				l.Correct(&c, was, Heading{Facing: det.Identity})
+				l.Tick(&c)
+				l.Show(&c, det.Identity)
 			}
 		})
 	}

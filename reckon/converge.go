@@ -19,7 +19,7 @@ type Blend struct {
 type Converge struct {
 	By Way
 
-	// Ticks is how long Linear and Cubic take, and the time constant of Exponential: after so many
+	// Ticks is how long Linear, Quadratic, Cubic and Spline take, and the time constant of Exponential: after so many
 	// ticks 37 % is left. At most MaxTicks; zero or less means at once.
 	Ticks int32
 
@@ -42,6 +42,11 @@ const (
 	Cubic
 	// a fixed part of what is left in each tick; gone for good after twelve time constants
 	Exponential
+	// along a parabola: fast first, and still when it arrives
+	Quadratic
+	// along a curve of the fifth degree: velocity goes over without a jump at both ends, and
+	// acceleration too when it arrives
+	Spline
 )
 
 // MaxTicks is the longest that a Converge may take; longer ones count as this.
@@ -67,21 +72,21 @@ func (v Vec) Vec3() det.Vec3 { return det.Vec3{X: v[0].Float(), Y: v[1].Float(),
 // State is where something is and how far it goes in a tick.
 type State struct {
 	Pos Vec
-	Vel Vec // only Cubic looks at it
+	Vel Vec // only Cubic and Spline look at it
 }
 
 // Correct is for news that changes what should be shown: was is what was taken to be true of this
 // tick, and is is what is now. What is shown stays where it was, and goes over to the new truth
 // from here; or it jumps there, if it is beyond the limit, and Correct says false.
 func (b *Blend) Correct(c *Converge, was, is State) bool {
-	if was == is || c.By != Cubic && was.Pos == is.Pos {
+	if was == is || !c.curved() && was.Pos == is.Pos {
 		return true
 	}
 	next := Blend{from: b.Offset(c)}
 	for i := range next.from {
 		next.from[i] = c.short(next.from[i].Add(was.Pos[i].Sub(is.Pos[i])))
 	}
-	if c.By == Cubic {
+	if c.curved() {
 		next.slope = b.rate(c)
 		for i := range next.slope {
 			next.slope[i] = next.slope[i].Add(was.Vel[i].Sub(is.Vel[i]))
@@ -142,6 +147,16 @@ func (b *Blend) Offset(c *Converge) (v Vec) {
 		}
 	case Exponential:
 		v = b.from
+	case Quadratic:
+		for i := range v {
+			v[i] = scaled(b.from[i], (n-t)*(n-t), n*n)
+		}
+	case Spline:
+		left := (n - t) * (n - t) * (n - t)
+		for i := range v {
+			v[i] = scaled(b.from[i], left*(n*n+3*n*t+6*t*t), n*n*n*n*n).Add(
+				scaled(b.slope[i], t*left*(n+3*t), n*n*n*n))
+		}
 	}
 	return v
 }
@@ -155,13 +170,22 @@ func (b *Blend) Show(c *Converge, truth Vec) Vec {
 	return truth
 }
 
-// rate is how the offset of a cubic is changing, a tick.
+// curved says whether velocities count.
+func (c *Converge) curved() bool { return c.By == Cubic || c.By == Spline }
+
+// rate is how the offset of a curve is changing, a tick.
 func (b *Blend) rate(c *Converge) (v Vec) {
 	n, t := int64(c.ticks()), int64(b.t)
 	if t >= n {
 		return v
 	}
+	square := (n - t) * (n - t)
 	for i := range v {
+		if c.By == Spline {
+			v[i] = scaled(b.from[i], -30*t*t*square, n*n*n*n*n).Add(
+				scaled(b.slope[i], square*(n*n+2*n*t-15*t*t), n*n*n*n))
+			continue
+		}
 		v[i] = scaled(b.from[i], 6*t*(t-n), n*n*n).Add(scaled(b.slope[i], (n-t)*(n-3*t), n*n))
 	}
 	return v
@@ -169,7 +193,7 @@ func (b *Blend) rate(c *Converge) (v Vec) {
 
 // ticks is Ticks within bounds, none for what jumps.
 func (c *Converge) ticks() int32 {
-	if c.By == Snap || c.By > Exponential {
+	if c.By == Snap || c.By > Spline {
 		return 0
 	}
 	return min(max(c.Ticks, 0), MaxTicks)

@@ -18,7 +18,7 @@ func drawVec(t *rapid.T, name string, most int32) Vec {
 
 func drawWay(t *rapid.T) Converge {
 	return Converge{
-		By:    rapid.SampledFrom([]Way{Linear, Cubic, Exponential}).Draw(t, "by"),
+		By:    rapid.SampledFrom([]Way{Linear, Cubic, Exponential, Quadratic, Spline}).Draw(t, "by"),
 		Ticks: rapid.Int32Range(1, 40).Draw(t, "ticks")}
 }
 
@@ -48,7 +48,7 @@ func TestShownIsContinuousAndArrives(t *testing.T) {
 					t.Fatalf("axis %d jumped from %v to %v", i, shown[i].Float(), f.Float())
 				}
 			}
-			if c.By == Cubic {
+			if c.curved() {
 				for i, f := range b.rate(&c) {
 					if before, now := was.Vel[i]+rate[i], is.Vel[i]+f; before != now {
 						t.Fatalf("velocity on axis %d jumped from %v to %v", i, before.Float(),
@@ -73,11 +73,11 @@ func TestShownIsContinuousAndArrives(t *testing.T) {
 	})
 }
 
-// On its way, a linear or exponential error only ever shrinks, and takes all the time it was given.
+// On its way, an error that is not on a curve only ever shrinks, and takes all the time it was given.
 func TestNeverOvershoots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawWay(t)
-		if c.By == Cubic {
+		if c.curved() {
 			c.By = Linear
 		}
 		var b Blend
@@ -111,6 +111,41 @@ func TestTimeConstant(t *testing.T) {
 		if got := b.Offset(&c)[0].Float(); got < 367.879 || got > 367.880 {
 			t.Errorf("constant of %d ticks: %v of 1000 is left", n, got)
 		}
+	}
+}
+
+// A spline starts with the velocity that was shown, and arrives without a jerk: what is left of it
+// vanishes as the cube of what is left of the time.
+func TestSplineArrivesSoftly(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.Int32Range(10, 400).Draw(t, "ticks")
+		c := Converge{By: Spline, Ticks: n}
+		e, dv := rapid.Int32Range(-1000, 1000).Draw(t, "error"),
+			rapid.Int32Range(-20, 20).Draw(t, "velocity")
+		var b Blend
+		b.Correct(&c, State{VecInt(e, 0, 0), VecInt(dv, 0, 0)}, State{})
+		size := max(e, -e) + max(dv, -dv)*n
+		for left := n - 1; left > 0; left-- {
+			b.Tick(&c)
+			part := float64(left) / float64(n)
+			most := 10 * part * part * part * float64(size)
+			if got := b.Offset(&c)[0].Abs().Float(); got > most+1e-6 {
+				t.Fatalf("%d ticks before the end %v is left, more than %v", left, got, most)
+			}
+		}
+	})
+}
+
+// A quadratic error is a quarter of itself when half of the time is over.
+func TestQuadratic(t *testing.T) {
+	c := Converge{By: Quadratic, Ticks: 20}
+	var b Blend
+	b.Correct(&c, State{Pos: VecInt(1000, 0, 0)}, State{})
+	for range 10 {
+		b.Tick(&c)
+	}
+	if got := b.Offset(&c); got != VecInt(250, 0, 0) {
+		t.Errorf("%v is left", got)
 	}
 }
 

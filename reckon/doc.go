@@ -43,6 +43,13 @@
 // along a curve that keeps velocities continuous, or by a time constant; with a limit beyond which
 // it jumps. A Blend holds what is left of the error of one entity.
 //
+// Images are integers on both sides. What simulators send each other is not: for that a Body moves
+// in space in floats, by package det, so that all machines still come to the same. A Model is one
+// of the nine ways of DIS to reckon a Body; a Course is a motion told in advance, such as a Route;
+// a Track reckons from places alone. A Pledge is the Contract of a body, with Bounds that a Sight
+// fits to an observer and Beats that are the standard's or your own. A Lean is the Blend of an
+// orientation.
+//
 // Nothing allocates once made, and all results are the same on every machine.
 //
 // The ideas are those of SIMNET and DIS, as surveyed in R. McFarlane's Network Software

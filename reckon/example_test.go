@@ -2,6 +2,7 @@ package reckon_test
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/coeval-dev/coeval/codec"
 	"github.com/coeval-dev/coeval/det"
@@ -77,6 +78,29 @@ func Example() {
 
 func state(image []int32) reckon.State {
 	return reckon.State{Pos: reckon.VecInt(image[0], image[1], 0)}
+}
+
+// A car drives a bend. Its simulator tells its velocity and how it turns, and what others reckon from
+// that is good for a while: until the driver steers the other way.
+func ExamplePledge() {
+	rules := reckon.Rules{Bounds: reckon.StandardBounds, Beats: reckon.StandardBeats}
+	car := reckon.Body{Vel: det.Vec3{X: 20}, Spin: det.Vec3{Z: 0.3}, Facing: det.Identity}
+	var pledge reckon.Pledge[reckon.Flight]
+	for tick := range 240 {
+		now := time.Duration(tick) * time.Second / 60
+		if tick == 120 {
+			car.Spin.Z = -0.3
+		}
+		if why := pledge.Check(&rules, now, &car); why != reckon.Kept {
+			fmt.Printf("after %v: %v, heading %.0f degrees\n", now.Round(time.Millisecond), why,
+				car.Facing.Euler().Yaw.Degrees())
+			pledge.Tell(&rules, now, reckon.Flight{Model: reckon.RPB, Body: car})
+		}
+		car = reckon.RPB.After(&car, 1.0/60)
+	}
+	// Output:
+	// after 0s: unsent, heading 0 degrees
+	// after 2.1s: drifted, heading 33 degrees
 }
 
 // A class is reckoned by the codec too: what the receiver can work out for itself takes no bits.

@@ -83,7 +83,7 @@ type subject struct {
 
 // families names the subjects that take at least ten results a round.
 var families = map[string]bool{
-	"Angle": true, "Vec2": true, "Vec3": true, "Quat": true, "Rand": true}
+	"Angle": true, "Vec2": true, "Vec3": true, "Quat": true, "Euler": true, "Rand": true}
 
 func one(name string, f func(float64) float64) subject {
 	return subject{name, func(h *digest, g *given) { h.float(f(g.float())) }}
@@ -192,5 +192,14 @@ var subjects = []subject{
 		for _, v := range a {
 			h.word(uint64(v))
 		}
+	}},
+	{"Euler", func(h *digest, g *given) {
+		q, p, v := g.quat(), g.quat(), g.vec()
+		e := q.Euler()
+		h.plain(float64(e.Yaw), float64(e.Pitch), float64(e.Roll), float64(q.To(p)))
+		h.quat(det.Euler{Yaw: det.Angle(v.X), Pitch: det.Angle(v.Y), Roll: det.Angle(v.Z)}.Quat())
+		h.quat(det.TurnBy(v))
+		h.quat(q.Spin(v, 1.0/60))
+		h.vec(q.Turn())
 	}},
 }
