@@ -43,8 +43,8 @@ func (q Quat) Euler() Euler {
 // angular velocity does in a second.
 func TurnBy(v Vec3) Quat { return AxisAngle(v, Angle(v.Len())) }
 
-// Turn is the vector that TurnBy makes q of, at most Pi long: orientations as a space in which small
-// differences can be added and scaled.
+// Turn is the vector that TurnBy makes q of, at most Pi long: orientations as a space in which
+// small differences can be added and scaled.
 func (q Quat) Turn() Vec3 {
 	v, w := Vec3{q.X, q.Y, q.Z}, q.W
 	if w < 0 {

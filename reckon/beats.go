@@ -7,8 +7,8 @@ import (
 )
 
 // Beats is when something is told again although nothing is wrong with what was told, so that
-// newcomers learn of it, and how long it may be silent before it is taken to be gone. The zero value
-// has no beats and forgets nothing: for connections that know both.
+// newcomers learn of it, and how long it may be silent before it is taken to be gone. The zero
+// value has no beats and forgets nothing: for connections that know both.
 type Beats struct {
 	// Moving and Still are the times between updates of what moves and of what does not. Zero
 	// means none; a zero Still means that of Moving.
@@ -22,13 +22,13 @@ type Beats struct {
 	Timeout float64
 }
 
-// StandardBeats are those of DIS version 7, by default: 5 s, 60 s for what stands still, each within
-// 10 %; and gone after 2.4 of them. Public sources disagree about kinds for which they are longer,
-// and an exercise may agree on others.
+// StandardBeats are those of DIS version 7, by default: 5 s, 60 s for what stands still, each
+// within 10 %; and gone after 2.4 of them. Public sources disagree about kinds for which they are
+// longer, and an exercise may agree on others.
 var StandardBeats = Beats{Moving: 5 * time.Second, Still: time.Minute, Spread: 0.1, Timeout: 2.4}
 
-// Next is the time until the beat with a number of the thing with a seed: the same on every machine.
-// It is zero where there are none.
+// Next is the time until the beat with a number of the thing with a seed: the same on every
+// machine. It is zero where there are none.
 func (b *Beats) Next(still bool, seed, number uint64) time.Duration {
 	every := b.every(still)
 	if every <= 0 {

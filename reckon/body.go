@@ -94,8 +94,8 @@ func (m Model) WorldVel(b *Body) det.Vec3 {
 	return b.Vel
 }
 
-// As is the same body, with what another model needs in that model's axes: a sender has the truth in
-// one form, and chooses the model by what the body does.
+// As is the same body, with what another model needs in that model's axes: a sender has the truth
+// in one form, and chooses the model by what the body does.
 func (m Model) As(to Model, b *Body) Body {
 	next := *b
 	switch {

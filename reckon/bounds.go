@@ -22,7 +22,10 @@ func (b Bounds) within(part float64, truth, shown *Body) bool {
 			return false
 		}
 	}
-	return !(b.Turn > 0) || truth.Facing.To(shown.Facing) <= det.Angle(float64(float64(b.Turn)*part))
+	if b.Turn <= 0 {
+		return true
+	}
+	return float64(truth.Facing.To(shown.Facing)) <= float64(float64(b.Turn)*part)
 }
 
 // Sight makes bounds for one observer: what is far away or small may be further off, since nobody
@@ -42,11 +45,11 @@ type Sight struct {
 // error in place looks as large as it is by its distance. A turn moves the ends of a body by half
 // its size, so small things may be turned further; beyond half a turn nothing is wrong any more.
 func (s *Sight) Bounds(distance, size float64) Bounds {
-	seen := det.Tan(det.Clamp(float64(s.Angle), 0, 1)) * det.Clamp(distance, 0, 1e9)
+	seen := float64(det.Tan(det.Clamp(float64(s.Angle), 0, 1)) * det.Clamp(distance, 0, 1e9))
 	b := Bounds{Pos: grown(seen, s.Least.Pos, s.Most.Pos)}
 	turn := det.Pi
 	if half := float64(size * 0.5); half > 0 && seen < float64(2*half) {
-		turn = 2 * det.Asin(seen/float64(2*half)) // the chord that the end goes
+		turn = float64(2 * det.Asin(seen/float64(2*half))) // the chord that the end goes
 	}
 	b.Turn = det.Angle(grown(turn, float64(s.Least.Turn), float64(s.Most.Turn)))
 	return b

@@ -19,8 +19,8 @@ type Blend struct {
 type Converge struct {
 	By Way
 
-	// Ticks is how long Linear, Quadratic, Cubic and Spline take, and the time constant of Exponential: after so many
-	// ticks 37 % is left. At most MaxTicks; zero or less means at once.
+	// Ticks is how long Linear, Quadratic, Cubic and Spline take, and the time constant of
+	// Exponential: after so many ticks 37 % is left. At most MaxTicks; zero or less means at once.
 	Ticks int32
 
 	// Limit is the distance beyond which an error is corrected at once, since a thing that slid so

@@ -18,7 +18,8 @@ func drawVec(t *rapid.T, name string, most int32) Vec {
 
 func drawWay(t *rapid.T) Converge {
 	return Converge{
-		By:    rapid.SampledFrom([]Way{Linear, Cubic, Exponential, Quadratic, Spline}).Draw(t, "by"),
+		By: rapid.SampledFrom([]Way{
+			Linear, Cubic, Exponential, Quadratic, Spline}).Draw(t, "by"),
 		Ticks: rapid.Int32Range(1, 40).Draw(t, "ticks")}
 }
 
@@ -73,7 +74,8 @@ func TestShownIsContinuousAndArrives(t *testing.T) {
 	})
 }
 
-// On its way, an error that is not on a curve only ever shrinks, and takes all the time it was given.
+// On its way, an error that is not on a curve only ever shrinks, and takes all the time it was
+// given.
 func TestNeverOvershoots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawWay(t)

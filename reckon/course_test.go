@@ -74,7 +74,8 @@ func TestArcEnds(t *testing.T) {
 	a := Arc{Start: Body{Pos: det.Vec3{X: 10}, Facing: det.Identity},
 		Rate: det.Vec3{Z: det.Pi / 2}, Ends: 1}
 	b := a.After(2) // a quarter of a circle in a second, then straight back along X
-	if want := (det.Vec3{X: -5 * det.Pi, Y: 10}); b.Pos.Sub(want).Len() > 1e-9 || b.Spin.Len() != 0 {
+	want := det.Vec3{X: -5 * det.Pi, Y: 10}
+	if b.Pos.Sub(want).Len() > 1e-9 || b.Spin.Len() != 0 {
 		t.Errorf("it is at %v, not %v", b.Pos, want)
 	}
 }

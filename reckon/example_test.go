@@ -80,8 +80,8 @@ func state(image []int32) reckon.State {
 	return reckon.State{Pos: reckon.VecInt(image[0], image[1], 0)}
 }
 
-// A car drives a bend. Its simulator tells its velocity and how it turns, and what others reckon from
-// that is good for a while: until the driver steers the other way.
+// A car drives a bend. Its simulator tells its velocity and how it turns, and what others reckon
+// from that is good for a while: until the driver steers the other way.
 func ExamplePledge() {
 	rules := reckon.Rules{Bounds: reckon.StandardBounds, Beats: reckon.StandardBeats}
 	car := reckon.Body{Vel: det.Vec3{X: 20}, Spin: det.Vec3{Z: 0.3}, Facing: det.Identity}

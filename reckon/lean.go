@@ -2,9 +2,9 @@ package reckon
 
 import "github.com/coeval-dev/coeval/det"
 
-// Lean is a Blend for orientations: it removes the turn between what is shown and what is known. The
-// way is one in the space of turns, so it is the shortest, and there are no poles. A Converge for it
-// has its Limit in radians, and Turn does not count. The zero value shows the truth.
+// Lean is a Blend for orientations: it removes the turn between what is shown and what is known.
+// The way is one in the space of turns, so it is the shortest, and there are no poles. A Converge
+// for it has its Limit in radians, and Turn does not count. The zero value shows the truth.
 type Lean struct{ b Blend }
 
 // Heading is an orientation and how it turns in a tick.

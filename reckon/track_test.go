@@ -9,8 +9,8 @@ import (
 	"github.com/coeval-dev/coeval/det"
 )
 
-// From three places of a body that speeds up evenly a history reckons it exactly, and from places on
-// a line it goes straight on.
+// From three places of a body that speeds up evenly a history reckons it exactly, and from places
+// on a line it goes straight on.
 func TestTrackFollows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := Body{Pos: drawVec3(t, "pos", 100), Vel: drawVec3(t, "vel", 30),
