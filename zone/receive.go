@@ -36,6 +36,7 @@ func (s *Server) Receive(now time.Duration, from ServerID, data []byte) {
 func (s *Server) follow(micros uint64) {
 	gap := time.Duration(micros)*time.Microsecond - s.clusterTime()
 	switch {
+	case s.hold > 0: // those who are not held any more are no measure
 	case gap > maxAhead:
 		s.stats.Clocks++
 	case gap > 0:
@@ -44,7 +45,7 @@ func (s *Server) follow(micros uint64) {
 }
 
 // clusterTime is for how long tick 0 has been due, by the clock that is furthest ahead.
-func (s *Server) clusterTime() time.Duration { return max(s.now-s.opt.Zero+s.ahead, 0) }
+func (s *Server) clusterTime() time.Duration { return s.held(s.now - s.opt.Zero + s.ahead) }
 
 func (s *Server) part(p *peer, r *reader) {
 	switch partKind(r.byte()) {

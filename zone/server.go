@@ -11,6 +11,7 @@ type Server struct {
 	opt      Options
 	now      time.Duration
 	ahead    time.Duration // by which other servers' clocks are ahead of this one's
+	hold     Tick          // beyond which nothing is due, if it is not 0
 	zones    []*owned
 	followed []*owned // zones of others whose journals are followed
 	peers    []*peer
@@ -72,7 +73,7 @@ func (s *Server) begins(now time.Duration) {
 
 // Due is the tick that is due at a time, as far as this server's clock and those of the others say.
 func (s *Server) Due(now time.Duration) Tick {
-	return Tick(max(now-s.opt.Zero+s.ahead, 0) / s.opt.Length)
+	return Tick(s.held(now-s.opt.Zero+s.ahead) / s.opt.Length)
 }
 
 // Deadline is when Tick should be called next, at the latest.

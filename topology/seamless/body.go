@@ -3,6 +3,7 @@ package seamless
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/world"
@@ -19,9 +20,13 @@ type body struct {
 	most   int // players
 
 	plan *Plan
-	near []zone.ID // who is shown what is within reach, beside others
-	w    *world.World
-	in   *world.Inputs
+	// next is the plan that takes the place of this one when its tick has come, if there is any,
+	// and since is the tick before which this one did.
+	next  *Plan
+	since world.Tick
+	near  []zone.ID // who is shown what is within reach, beside others
+	w     *world.World
+	in    *world.Inputs
 
 	ghosts  ghosts
 	views   views
@@ -34,9 +39,13 @@ type body struct {
 
 	shows  shows
 	census census
+	pace   pace
 	ages   [agesCounted]uint64 // how old what others show was when it was taken in, in ticks
 	pack   []byte
 	forget []forgetting
+	// strays are identifiers that can be given up, of an allocator of which this zone has not heard
+	// who keeps it.
+	strays []world.ID
 	faults faults
 }
 
@@ -73,7 +82,7 @@ func (b *body) begin(p *Plan, w *world.World) {
 	b.players = newPlayers()
 	b.went, b.held = map[world.ID]zone.ID{}, map[world.ID]world.Tick{}
 	b.out = outbox{}
-	b.views = nil
+	b.views, b.strays = nil, nil
 	b.settlePlan(p)
 }
 
@@ -81,6 +90,14 @@ func (b *body) begin(p *Plan, w *world.World) {
 func (b *body) settlePlan(p *Plan) {
 	b.plan, b.near = p, p.Near(b.self)
 	b.shows.begin(b, b.w.Tick())
+}
+
+// planned is the version of the newest plan that this zone knows.
+func (b *body) planned() uint64 {
+	if b.next != nil {
+		return b.next.Version
+	}
+	return b.plan.Version
 }
 
 // home says whether this is the zone that has the states.
@@ -103,6 +120,8 @@ func (b *body) Step(in *zone.Input, out *zone.Output) {
 	if b.w.Tick()+1 != world.Tick(in.Tick) {
 		panic(fmt.Sprintf("a world at tick %d is to compute tick %d", b.w.Tick(), in.Tick))
 	}
+	began := time.Now()
+	defer func() { b.pace.took(time.Since(began), b.game.TickLength()) }()
 	b.in.Reset()
 	b.out.begin(out, in.Closed)
 	for i := range in.Ghosts {
@@ -115,6 +134,7 @@ func (b *body) Step(in *zone.Input, out *zone.Output) {
 	for _, c := range in.Commands {
 		b.command(c)
 	}
+	b.replan()
 	for i := range in.Actions {
 		b.act(&in.Actions[i])
 	}

@@ -58,8 +58,7 @@ func (b *body) zoneOf(at *point) zone.ID {
 func (b *body) sweep() {
 	b.census = census{}
 	b.players.begin()
-	self, _ := b.plan.find(b.self)
-	own := &b.plan.areas[self]
+	own := b.area()
 	h, now := b.w.Host(), b.w.Tick()
 	for class := range b.where {
 		p := &b.where[class]
@@ -177,26 +176,14 @@ func (b *body) bury() {
 	for i := range b.forget {
 		b.forget[i].ids = b.forget[i].ids[:0]
 	}
+	unknown := b.strays
+	b.strays = b.strays[:0]
+	for _, id := range unknown {
+		b.buryOne(id)
+	}
 	for id := range b.w.Host().Removed {
 		delete(b.held, id)
-		keeper, ok := b.plan.keeper(id.Allocator())
-		if !ok || keeper == b.self {
-			continue
-		}
-		n := 0
-		for n < len(b.forget) && b.forget[n].zone < keeper {
-			n++
-		}
-		if n == len(b.forget) || b.forget[n].zone != keeper {
-			// In order of zone, so that who has loaded this one tells the same in the same order.
-			b.forget = slices.Insert(b.forget, n, forgetting{zone: keeper})
-		}
-		f := &b.forget[n]
-		f.ids = putUint(f.ids, uint64(id))
-		if len(f.ids) > 8*forgetMost {
-			b.out.tell(f.zone, controlForget, f.ids)
-			f.ids = f.ids[:0]
-		}
+		b.buryOne(id)
 	}
 	for i := range b.forget {
 		if f := &b.forget[i]; len(f.ids) > 0 {
@@ -204,6 +191,35 @@ func (b *body) bury() {
 		}
 	}
 }
+
+// buryOne has the zone that keeps an identifier told that it can be given up.
+func (b *body) buryOne(id world.ID) {
+	keeper, ok := b.plan.keeper(id.Allocator())
+	switch {
+	case !ok && len(b.strays) < maxStrays:
+		b.strays = append(b.strays, id) // of a zone of which this one has not heard yet
+		return
+	case !ok || keeper == b.self:
+		return
+	}
+	n := 0
+	for n < len(b.forget) && b.forget[n].zone < keeper {
+		n++
+	}
+	if n == len(b.forget) || b.forget[n].zone != keeper {
+		// In order of zone, so that who has loaded this one tells the same in the same order.
+		b.forget = slices.Insert(b.forget, n, forgetting{zone: keeper})
+	}
+	f := &b.forget[n]
+	f.ids = putUint(f.ids, uint64(id))
+	if len(f.ids) > 8*forgetMost {
+		b.out.tell(f.zone, controlForget, f.ids)
+		f.ids = f.ids[:0]
+	}
+}
+
+// maxStrays is how many identifiers wait until this zone hears who keeps them.
+const maxStrays = 1 << 14
 
 // forgets gives up identifiers that this zone keeps.
 func (b *body) forgets(r *reader) {

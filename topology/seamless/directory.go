@@ -28,8 +28,7 @@ type listed struct {
 	rev    uint64
 	since  time.Duration // when it was written last, as seen from here
 	missed int           // in how many lists it was not
-	most   int           // how many zones it takes
-	zones  []zone.ID     // that it has
+	info   NodeInfo
 }
 
 // NodeInfo is what a server tells of itself by the map.
@@ -41,6 +40,10 @@ type NodeInfo struct {
 	Zones   []zone.ID `json:",omitempty"`
 	Most    int       // how many zones it takes
 	Players int       `json:",omitempty"`
+	// Loads are what those of its zones have to do that have a part of space.
+	Loads []ZoneLoad `json:",omitempty"`
+	// Drained says that it gives its zones to others.
+	Drained bool `json:",omitempty"`
 }
 
 func nodeKey(id zone.ServerID) string { return fmt.Sprintf("%s%016x", nodePrefix, uint64(id)) }
@@ -81,8 +84,12 @@ func (d *directory) write(n *node) {
 	if n.leaving {
 		info.Most = 0
 	}
+	info.Drained = n.planner.leaving
 	for _, v := range n.zones.Zones() {
 		info.Zones = append(info.Zones, v.Zone)
+		if b := v.Body.(*body); b.area() != &noSpace {
+			info.Loads = append(info.Loads, b.load())
+		}
 	}
 	data, _ := json.Marshal(&info) // it has nothing that cannot be written
 	d.writing = true
@@ -138,7 +145,7 @@ func (d *directory) read(n *node, r *zone.Result) {
 		}
 		x.missed = 0
 		if e.Revision != x.rev {
-			x.rev, x.since, x.most, x.zones = e.Revision, n.now, info.Most, info.Zones
+			x.rev, x.since, x.info = e.Revision, n.now, info
 			n.lines.know(id, info.Address)
 		}
 		if n.now-x.since > staleNode {
@@ -157,7 +164,7 @@ func (d *directory) read(n *node, r *zone.Result) {
 // others lists the servers that have written of themselves lately, those that take zones or all.
 func (d *directory) others(n *node, takers bool) (list []zone.ServerID) {
 	for id, x := range d.known {
-		if n.now-x.since < 3*n.opt.Silence && (x.most > 0 || !takers) {
+		if n.now-x.since < 3*n.opt.Silence && (x.info.Most > 0 || !takers) {
 			list = append(list, id)
 		}
 	}
@@ -176,7 +183,7 @@ func (n *node) owner(id zone.ID, heard bool) (to zone.ServerID, ok bool) {
 	}
 	rev := uint64(0)
 	for server, x := range n.directory.known {
-		if x.rev > rev && n.lines.all[server].open() && slices.Contains(x.zones, id) {
+		if x.rev > rev && n.lines.all[server].open() && slices.Contains(x.info.Zones, id) {
 			to, ok, rev = server, true, x.rev
 		}
 	}

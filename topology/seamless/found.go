@@ -34,6 +34,8 @@ type header struct {
 	Players int
 	Level   string
 	Plan    *Plan
+
+	orders
 }
 
 // ErrNoWorld says that no world was started in a cluster. Use errors.Is.
@@ -51,14 +53,19 @@ func readHeader(ctx context.Context, m Map) (*header, uint64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	h, err := parseHeader(e.Value)
+	return h, e.Revision, err
+}
+
+func parseHeader(data []byte) (*header, error) {
 	h := &header{}
-	if err := json.Unmarshal(e.Value, h); err != nil {
-		return nil, 0, fmt.Errorf("seamless: what the map says of the world: %w", err)
+	if err := json.Unmarshal(data, h); err != nil {
+		return nil, fmt.Errorf("seamless: what the map says of the world: %w", err)
 	}
 	if h.Plan == nil {
-		return nil, 0, errors.New("seamless: the map has a world without a plan")
+		return nil, errors.New("seamless: the map has a world without a plan")
 	}
-	return h, e.Revision, h.Plan.prepare()
+	return h, h.Plan.prepare()
 }
 
 // check says whether a title is what the world is of.

@@ -18,11 +18,13 @@ type node struct {
 	zones *zone.Server
 	lines *lines
 	now   time.Duration
+	wall  time.Time // at now = 0
 
 	leaving   bool
 	chores    chores
 	directory directory
 	asking    asking
+	planner   planner
 	bots      bots
 	meter     meter
 }
@@ -48,7 +50,7 @@ func newNode(now time.Duration, o *Options, h *header, wall time.Time) (*node, e
 	if err != nil {
 		return nil, err
 	}
-	n := &node{opt: o, head: h, where: where, now: now}
+	n := &node{opt: o, head: h, where: where, now: now, wall: wall}
 	n.zones, err = zone.New(now, zone.Options{
 		Self: o.Self, Length: o.Title.Game.TickLength(),
 		Zero:    time.Unix(0, h.Zero).Sub(wall),
@@ -66,6 +68,8 @@ func newNode(now time.Duration, o *Options, h *header, wall time.Time) (*node, e
 	n.chores.open()
 	n.directory.open(now)
 	n.asking.open()
+	n.zones.Hold(zone.Tick(h.Paused))
+	n.planner.open(now)
 	n.bots.open(o)
 	n.meter.open()
 	return n, nil
@@ -93,6 +97,7 @@ func (n *node) turn(now time.Duration) {
 	n.lines.tend(n.now)
 	n.directory.tend(n)
 	n.asking.tend(n)
+	n.planner.tend(n)
 	n.zones.Tick(n.now)
 	n.notice()
 	n.meter.look(n)

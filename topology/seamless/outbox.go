@@ -227,6 +227,11 @@ func (b *body) flushActs() {
 	for i := range o.acts {
 		a := &o.acts[i]
 		to, ok := b.addressee(a.target, a.data[0] > 0)
+		if !ok && b.unheard(a) {
+			o.acts[i], o.acts[kept] = o.acts[kept], o.acts[i]
+			kept++
+			continue
+		}
 		full := o.items >= maxItems || o.bytes > 0 && o.bytes+len(a.data) > maxBytes
 		if ok && (full || !o.opens(to)) {
 			// The order of those on one entity stays, as they all go to one zone.
@@ -259,6 +264,19 @@ func (b *body) addressee(id world.ID, astray bool) (zone.ID, bool) {
 	}
 	to, ok := b.plan.keeper(id.Allocator())
 	return to, ok && to != b.self
+}
+
+// unheard says whether an action is on something of a zone of which this one has not heard yet, as
+// the plan that says of it is still on its way. It waits for that, and not for ever.
+func (b *body) unheard(a *waiting) bool {
+	if _, ok := b.plan.keeper(a.target.Allocator()); ok || b.owns(a.target) {
+		return false
+	}
+	r := reader{b: a.data[1:]}
+	r.uint() // which action
+	r.uint() // by whom
+	at := world.Tick(r.uint())
+	return b.w.Tick() < at+10*patience
 }
 
 // flushEvents tells of the events for which there is room.

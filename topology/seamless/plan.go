@@ -16,8 +16,12 @@ import (
 const MaxZones = zone.MaxPeers
 
 // A Plan says how space is divided among zones: by a tree, each node of which cuts it in two. The
-// zones at the edge reach to infinity, so that every place is in one.
+// zones at the edge reach to infinity, so that every place is in one. Plans are not changed: a new
+// version takes the place of one.
 type Plan struct {
+	// Version grows with each change, and At is the tick from which this one counts.
+	Version uint64     `json:",omitempty"`
+	At      world.Tick `json:",omitempty"`
 	// Home is the zone that has the states, and what has no place. Players join there.
 	Home zone.ID
 	// Reach is how far from a border something is shown next door.
@@ -30,6 +34,11 @@ type Plan struct {
 	// Keepers are the zones that keep the identifiers of each allocator, by its number; 0 if it is
 	// not leased.
 	Keepers []zone.ID
+	// Spare are zones without a part of space: what is left of those that were merged into others,
+	// and what the next split uses.
+	Spare []zone.ID `json:",omitempty"`
+	// Last is the highest number that a zone was ever given.
+	Last zone.ID `json:",omitempty"`
 
 	areas []area // by number of zone
 	data  []byte // the plan as JSON
@@ -98,6 +107,7 @@ func Divide(bounds Box, zones int, reach, margin float64) (*Plan, error) {
 	for id := zone.ID(1); id < next; id++ {
 		p.Keepers = append(p.Keepers, id)
 	}
+	p.Last = next - 1
 	return p, p.prepare()
 }
 
@@ -156,6 +166,9 @@ func (p *Plan) prepare() error {
 				a.near = append(a.near, j)
 			}
 		}
+	}
+	if err := p.checkSpare(); err != nil {
+		return err
 	}
 	if _, ok := p.find(p.Home); !ok {
 		return fmt.Errorf("seamless: home, zone %d, is not in the plan", p.Home)

@@ -80,3 +80,59 @@ func TestPlanRefuses(t *testing.T) {
 		t.Error("bounds that are no number")
 	}
 }
+
+// Borders move at random, and every place stays in one zone, whose area it is in.
+func TestPlanChanges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, err := Divide(Box{Hi: det.Vec3{X: 100, Y: 60}}, rapid.IntRange(1, 9).Draw(t, "zones"),
+			5, 0.5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range rapid.IntRange(1, 30).Draw(t, "changes") {
+			zones := p.Zones()
+			id := rapid.SampledFrom(zones).Draw(t, "zone")
+			cut := rapid.Float64Range(-10, 110).Draw(t, "cut")
+			var next *Plan
+			switch rapid.IntRange(0, 3).Draw(t, "what") {
+			case 0:
+				next, err = p.widen(p.Last+1, len(p.Keepers))
+				if err == nil {
+					next.Last++
+				}
+			case 1:
+				if len(p.Spare) > 0 {
+					next, err = p.split(id, rapid.IntRange(0, 1).Draw(t, "axis"), cut, p.Spare[0])
+				}
+			case 2:
+				if with, ok := p.Sibling(id); ok {
+					next, err = p.merge(id, with)
+				}
+			default:
+				next, err = p.shift(id, cut)
+			}
+			if err != nil || next == nil {
+				continue
+			}
+			if next.Version != p.Version+1 || len(next.All()) < len(p.All()) {
+				t.Fatalf("zones %v of version %d became %v of %d", p.All(), p.Version, next.All(),
+					next.Version)
+			}
+			p = next
+			at := point{rapid.Float64Range(-20, 120).Draw(t, "x"),
+				rapid.Float64Range(-20, 80).Draw(t, "y"), 0}
+			in := 0
+			for i := range p.areas {
+				a := &p.areas[i]
+				if a.lo[0] <= at[0] && at[0] < a.hi[0] && a.lo[1] <= at[1] && at[1] < a.hi[1] {
+					if in++; p.zoneAt(&at) != a.zone {
+						t.Fatalf("%v is in the area of %d and in zone %d", at, a.zone, p.zoneAt(&at))
+					}
+				}
+			}
+			if in != 1 {
+				t.Fatalf("%v is in %d areas", at, in)
+			}
+		}
+	})
+}

@@ -125,6 +125,7 @@ const (
 	commandPlayer = iota // what a player commands
 	commandJoin          // somebody wants to play
 	commandLeave         // a player leaves
+	commandPlan          // the borders are to move
 )
 
 // Events of a zone.
@@ -144,6 +145,8 @@ func (b *body) command(data []byte) {
 		if b.out.asked++; b.out.asked <= maxAsked { // the others ask again
 			b.asked(data[0], &r)
 		}
+	case commandPlan:
+		b.plans(&r)
 	default:
 		b.faults.strange++
 	}

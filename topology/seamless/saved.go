@@ -10,7 +10,7 @@ import (
 	"github.com/coeval-dev/coeval/zone"
 )
 
-const savedVersion = 1
+const savedVersion = 2
 
 // errSaved says that bytes are not what Save wrote.
 var errSaved = errors.New("seamless: a saved zone is damaged, or of another version")
@@ -35,6 +35,12 @@ func (b *body) saveBeside(dst []byte) []byte {
 	dst = putUint(dst, uint64(b.self))
 	dst = putUint(dst, uint64(b.most))
 	dst = putBytes(dst, b.plan.data)
+	if b.next != nil {
+		dst = putBytes(dst, b.next.data)
+	} else {
+		dst = putBytes(dst, nil)
+	}
+	dst = putUint(dst, uint64(b.since))
 	dst = putUint(dst, uint64(len(b.ghosts.all)))
 	for _, id := range slices.Sorted(maps.Keys(b.ghosts.all)) {
 		g := b.ghosts.all[id]
@@ -67,6 +73,10 @@ func (b *body) saveBeside(dst []byte) []byte {
 		for i := range list {
 			dst = putBytes(putUint(dst, uint64(list[i].target)), list[i].data)
 		}
+	}
+	dst = putUint(dst, uint64(len(b.strays)))
+	for _, id := range b.strays {
+		dst = putUint(dst, uint64(id))
 	}
 	return b.players.save(dst)
 }
@@ -121,6 +131,18 @@ func (p *players) load(r *reader) {
 	p.left = loadMap[world.Player, world.Tick](r)
 }
 
+// readPlans reads the plan that counts, and the one that is to follow it, if there is any.
+func readPlans(r *reader) (plan, next *Plan, err error) {
+	text, later := r.bytes(), r.bytes()
+	if r.bad {
+		return nil, nil, errSaved
+	}
+	if plan, err = parsePlan(text); err == nil && len(later) > 0 {
+		next, err = parsePlan(later)
+	}
+	return plan, next, err
+}
+
 // Load replaces the zone by one that was saved.
 func (b *body) Load(data []byte) error {
 	r := reader{b: data}
@@ -128,14 +150,11 @@ func (b *body) Load(data []byte) error {
 		return errSaved
 	}
 	most := int(r.below(1 << 16))
-	text := r.bytes()
-	if r.bad {
-		return errSaved
-	}
-	plan, err := parsePlan(text)
+	plan, next, err := readPlans(&r)
 	if err != nil {
 		return err
 	}
+	since := world.Tick(r.uint())
 	g := ghosts{all: map[world.ID]ghost{}}
 	for range r.count() {
 		id := world.ID(r.uint())
@@ -167,6 +186,10 @@ func (b *body) Load(data []byte) error {
 			o.size += len(x.data)
 		}
 	}
+	var strays []world.ID
+	for range r.count() {
+		strays = append(strays, world.ID(r.uint()))
+	}
 	var p players
 	p.load(&r)
 	if r.bad {
@@ -176,7 +199,8 @@ func (b *body) Load(data []byte) error {
 	if err != nil {
 		return err
 	}
-	b.w, b.most = w, most
+	b.w, b.most, b.next, b.since = w, most, next, since
+	b.strays = strays
 	b.ghosts, b.views, b.went, b.held, b.out, b.players = g, list, went, held, o, p
 	b.settlePlan(plan)
 	return nil

@@ -67,11 +67,17 @@ func (s *shows) begin(b *body, now world.Tick) {
 	for range b.near {
 		s.near = append(s.near, newAudience(now))
 	}
-	s.all, s.far, s.turn = *newAudience(now), nil, 0
+	s.all = *newAudience(now)
+	s.reach(b)
+}
+
+// reach finds out to whom home shows what everybody is to see, beside those that are near.
+func (s *shows) reach(b *body) {
+	s.far, s.turn = nil, 0
 	if !b.home() {
 		return
 	}
-	for _, id := range b.plan.Zones() {
+	for _, id := range b.plan.All() {
 		if id != b.self && !slices.Contains(b.near, id) {
 			s.far = append(s.far, id)
 		}

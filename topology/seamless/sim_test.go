@@ -31,17 +31,25 @@ type sim struct {
 	// hashes are those of zones after ticks, by whoever computed them.
 	hashes map[string]uint64
 	game   map[string]int // events of the game, by zone and number
+
+	ordered int
+	crash   *crash
+	// mistakes says that things go wrong on purpose.
+	mistakes bool
 }
 
 // simulated is one of its servers.
 type simulated struct {
 	*node
-	end   *netsim.Endpoint
-	work  *worker
-	dead  bool
-	batch [64]link.Datagram
-	out   []link.Datagram
-	told  map[zone.ID]world.Tick
+	end  *netsim.Endpoint
+	work *worker
+	dead bool
+	// replaced says that another server was started for it.
+	replaced bool
+	stands   time.Duration // until when it does nothing
+	batch    [64]link.Datagram
+	out      []link.Datagram
+	told     map[zone.ID]world.Tick
 }
 
 func newSim(t *testing.T, seed uint64, title *game.Title, zones int, reach float64) *sim {
@@ -109,7 +117,7 @@ func (s *sim) start(change func(*Options)) *simulated {
 
 // turn lives for a moment.
 func (s *sim) turn(x *simulated) {
-	if x.dead {
+	if x.dead || x.stands > s.net.Now() {
 		return
 	}
 	now := s.net.Now()
@@ -126,23 +134,41 @@ func (s *sim) turn(x *simulated) {
 	x.turn(now)
 	s.compare(x)
 	for _, t := range x.tasks(nil) {
+		dies, done := s.crash.strikes(x, &t)
+		if dies && !done {
+			x.kill()
+			return
+		}
 		var r result
 		if t.Kind == zone.Append {
 			r = x.work.append([]task{t})[0]
 		} else {
 			r = x.work.one(&t)
 		}
-		x.end.After(time.Duration(1+s.rand.IntN(6))*ms, func() {
-			if !x.dead {
-				x.done(s.net.Now(), &r)
-				s.turn(x)
-			}
-		})
+		if dies {
+			x.kill()
+			return
+		}
+		s.answered(x, time.Duration(1+s.rand.IntN(6))*ms, &r)
 	}
 	x.out = x.flush(now, x.out[:0])
 	if _, err := link.SendAll(x.end, x.out); err != nil {
 		s.t.Fatal(err)
 	}
+}
+
+// answered tells a server what came of something, after a while.
+func (s *sim) answered(x *simulated, after time.Duration, r *result) {
+	x.end.After(after, func() {
+		switch now := s.net.Now(); {
+		case x.dead:
+		case x.stands > now:
+			s.answered(x, x.stands-now, r)
+		default:
+			x.done(now, r)
+			s.turn(x)
+		}
+	})
 }
 
 // compare looks whether whoever computes a tick comes to the same.
@@ -157,7 +183,7 @@ func (s *sim) compare(x *simulated) {
 			continue // it may never have happened
 		}
 		key, hash := fmt.Sprint(v.Zone, " ", b.w.Tick()), b.Hash()
-		if was, ok := s.hashes[key]; ok && was != hash {
+		if was, ok := s.hashes[key]; ok && was != hash && !s.mistakes {
 			s.t.Errorf("zone and tick %s: two servers came to different worlds", key)
 		}
 		s.hashes[key] = hash
@@ -204,6 +230,6 @@ func (s *sim) at(tick world.Tick) {
 				return false
 			}
 		}
-		return len(all) == len(s.plan.Zones())
+		return len(all) == len(s.now().All())
 	})
 }
