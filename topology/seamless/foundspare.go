@@ -18,7 +18,6 @@ type founding struct {
 	allocator int
 	key       string
 	data      []byte
-	entry     []byte
 }
 
 // found founds a spare zone, for the job.

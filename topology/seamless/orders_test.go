@@ -129,7 +129,8 @@ func TestDo(t *testing.T) {
 	}
 	f.until("it is split", func() bool { return f.stepped(3) })
 	for _, m := range []*member{a, b} {
-		if _, err := Do(f.ctx, f.kept.Map(), Order{Kind: Move, Zone: 2, Server: m.Self()}); err != nil {
+		_, err := Do(f.ctx, f.kept.Map(), Order{Kind: Move, Zone: 2, Server: m.Self()})
+		if err != nil {
 			t.Error(err)
 		}
 		var zones []zone.ID

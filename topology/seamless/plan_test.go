@@ -126,7 +126,8 @@ func TestPlanChanges(t *testing.T) {
 				a := &p.areas[i]
 				if a.lo[0] <= at[0] && at[0] < a.hi[0] && a.lo[1] <= at[1] && at[1] < a.hi[1] {
 					if in++; p.zoneAt(&at) != a.zone {
-						t.Fatalf("%v is in the area of %d and in zone %d", at, a.zone, p.zoneAt(&at))
+						t.Fatalf("%v is in the area of %d, and in zone %d", at, a.zone,
+							p.zoneAt(&at))
 					}
 				}
 			}
