@@ -26,6 +26,7 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/play"
 	"github.com/coeval-dev/coeval/host/internal/queries"
 	"github.com/coeval-dev/coeval/host/internal/relays"
+	"github.com/coeval-dev/coeval/host/internal/replays"
 	"github.com/coeval-dev/coeval/host/internal/serve"
 	"github.com/coeval-dev/coeval/host/internal/stores"
 	"github.com/coeval-dev/coeval/host/internal/tokens"
@@ -48,7 +49,7 @@ func (p *Program) commands(c *cli.Program) []*cobra.Command {
 		join.Command(c), peer.Command(c), demo.Command(c))
 	list = append(list, cli.In("run", mirrors.Command(c), relays.Command(c), load.Command(c),
 		tokens.Command(), operators.Command(), keeps.Command(c))...)
-	list = append(list, cli.In("look", queries.Command(),
+	list = append(list, cli.In("look", replays.Command(c), queries.Command(),
 		traces.Command(c), traces.DesyncCommand(c), cli.VersionCommand(c))...)
 	if directory.In() != nil {
 		list = append(list, cli.In("run", directories.Command(c))...)

@@ -46,6 +46,14 @@
 //
 // Without the game, a Reader gives each tick's inputs as numbers, with their names in the header.
 //
+// # Any tick
+//
+// A Seeker gives the world at any tick, in any order, within a fraction of a second for hours of
+// play. Its Branch is the run as it would have been with other commands from a tick on:
+//
+//	s, err := trace.NewSeeker(tanks.Game, file, size, trace.SeekOptions{})
+//	w, err := s.At(36000)
+//
 // # When two machines disagree
 //
 // Let both record, and give both traces to Desync. It tells whether different things came in or the

@@ -38,6 +38,30 @@ type packer struct {
 	total int64 // of what was packed
 }
 
+// encoder makes one that works when it is called, and starts no goroutines.
+func (p *packer) encoder() (err error) {
+	if p.enc == nil {
+		p.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1),
+			zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20), zstd.WithEncoderCRC(false))
+		if err != nil {
+			return fmt.Errorf("trace: %w", err)
+		}
+	}
+	return nil
+}
+
+// decoder makes one likewise.
+func (p *packer) decoder() (err error) {
+	if p.dec == nil {
+		p.dec, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderLowmem(true), zstd.WithDecodeAllCapLimit(true))
+		if err != nil {
+			return fmt.Errorf("trace: %w", err)
+		}
+	}
+	return nil
+}
+
 // pack gives the two parts of a state's payload, of a world that was saved, for a file of some size
 // so far.
 func (p *packer) pack(t world.Tick, hash uint64, plain []byte, given bool, size int64) (head,
@@ -47,13 +71,8 @@ func (p *packer) pack(t world.Tick, hash uint64, plain []byte, given bool, size 
 			fmt.Errorf("trace: the world takes %d bytes; at most %d can be recorded", len(plain),
 				maxState)
 	}
-	if p.enc == nil {
-		// One encoder that works when it is called, and no goroutines.
-		p.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1),
-			zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20), zstd.WithEncoderCRC(false))
-		if err != nil {
-			return nil, nil, fmt.Errorf("trace: %w", err)
-		}
+	if err := p.encoder(); err != nil {
+		return nil, nil, err
 	}
 	p.out = p.enc.EncodeAll(plain, p.out[:0])
 	p.total += int64(len(plain))
@@ -109,13 +128,8 @@ func (s *state) unpack() ([]byte, error) {
 		return s.packed, nil
 	}
 	p := s.packer
-	if p.dec == nil {
-		var err error
-		p.dec, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1),
-			zstd.WithDecoderLowmem(true), zstd.WithDecodeAllCapLimit(true))
-		if err != nil {
-			return nil, fmt.Errorf("trace: %w", err)
-		}
+	if err := p.decoder(); err != nil {
+		return nil, err
 	}
 	if cap(p.plain) < s.size {
 		p.plain = make([]byte, 0, s.size)

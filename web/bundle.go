@@ -101,15 +101,16 @@ func (b *Bundle) Sizes() (plain, gzip, zstd int) {
 }
 
 // PageSize is how many bytes the page of a game has, compressed. Those of mirrors and peers are
-// pages of the demo, and that of matches at a relay is another.
+// pages of the demo, that of matches at a relay is another, and so are those for looking inside.
 func PageSize() (n int) {
 	list, err := assets.ReadDir("assets")
 	if err != nil {
 		return 0
 	}
 	for _, f := range list {
-		if page, _, _ := strings.Cut(f.Name(), "."); page == "mirrors" ||
-			page == "peers" || page == "match" {
+		switch page, _, _ := strings.Cut(f.Name(), "."); page {
+		case "mirrors", "peers", "match", "tool", "paint", "replay", "replaytables",
+			"pane":
 			continue
 		}
 		if data, err := assets.ReadFile("assets/" + f.Name()); err == nil {

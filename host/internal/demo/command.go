@@ -6,18 +6,13 @@ package demo
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"io"
 	"math"
 	"os"
-	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/cli"
@@ -365,7 +360,7 @@ func (d *flags) run(cmd *cobra.Command) error {
 		}
 	}
 	if !d.noOpen {
-		openBrowser(ctx, out, s.url())
+		cli.OpenBrowser(ctx, out, s.url())
 	}
 	err = s.run(ctx)
 	if b, ok := s.shown.(*blindPage); ok {
@@ -376,45 +371,3 @@ func (d *flags) run(cmd *cobra.Command) error {
 
 // invites is what stands before the links for guests.
 const invites = "friends and phones on your network come in by"
-
-// byHand is what those are told for whom no browser opens by itself.
-const byHand = "open that address in a browser"
-
-// openBrowser shows a page to whoever sits in front of this machine. Where there is no one, or no
-// browser, it says that the address is to be opened.
-func openBrowser(ctx context.Context, out io.Writer, url string) {
-	var c *exec.Cmd
-	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		c = browserCommand(ctx, url)
-	}
-	if c == nil {
-		fmt.Fprintln(out, byHand)
-		return
-	}
-	if c.Start() != nil {
-		fmt.Fprintf(out, "no browser was found: %s\n", byHand)
-		return
-	}
-	go opened(ctx, c, out)
-}
-
-// opened waits for what opens a browser, and says so if it could not.
-func opened(ctx context.Context, c *exec.Cmd, out io.Writer) {
-	if c.Wait() != nil && ctx.Err() == nil {
-		fmt.Fprintf(out, "no browser could be opened: %s\n", byHand)
-	}
-}
-
-// browserCommand is what opens a page, or nil where nobody would see it.
-func browserCommand(ctx context.Context, url string) *exec.Cmd {
-	switch runtime.GOOS {
-	case "darwin":
-		return exec.CommandContext(ctx, "open", url)
-	case "windows":
-		return exec.CommandContext(ctx, "rundll32", "url.dll,FileProtocolHandler", url)
-	}
-	if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
-		return nil
-	}
-	return exec.CommandContext(ctx, "xdg-open", url)
-}

@@ -162,7 +162,7 @@ func (w *watcher) greet(ctx context.Context) {
 	}
 	page.Invite(w.out, invites, r.Links)
 	if !w.flags.noOpen {
-		openBrowser(ctx, w.out, r.URL)
+		cli.OpenBrowser(ctx, w.out, r.URL)
 	}
 }
 

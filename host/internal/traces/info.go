@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/recording"
 	"github.com/coeval-dev/coeval/keep"
@@ -99,6 +100,27 @@ func recorded(p *cli.Program, h *trace.Header) (*world.Game, error) {
 		"it is of game %q, and this program has only %s; repeat it with a program that has the "+
 			"game, such as the one that recorded it: %s",
 		h.Game, p.Names(), h.Build)
+}
+
+// Find opens a recording, or the newest chapter of a folder of --keep, and finds its title in the
+// program. A remark is what one should know of it. Whoever calls it closes the file.
+func Find(p *cli.Program, name string, l trace.Limits) (f *os.File, t *game.Title, remark string,
+	err error) {
+	if f, err = openRecording(name); err != nil {
+		return nil, nil, "", err
+	}
+	r, err := trace.OpenWithin(f, l)
+	if err == nil {
+		_, err = recorded(p, r.Header())
+	}
+	if err == nil {
+		t, err = p.Title(r.Header().Game)
+	}
+	if err != nil {
+		_ = f.Close() // it was only read
+		return nil, nil, "", fmt.Errorf("%s: %w", name, err)
+	}
+	return f, t, buildNote(r.Header()), nil
 }
 
 // buildNote says that another program recorded, where that is known.
