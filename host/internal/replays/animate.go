@@ -11,7 +11,7 @@ import (
 )
 
 // animate makes a GIF of frames, each shown for so many hundredths of a second. Its colors are
-// found by median cut over all frames. What does not change from one to the next is left transparent.
+// found by median cut over all frames. What does not change from one to the next is transparent.
 func animate(frames []*image.RGBA, delay int) *gif.GIF {
 	colors, nearest := palette(frames, 255)
 	clear := uint8(len(colors))
