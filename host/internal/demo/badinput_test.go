@@ -2,10 +2,7 @@ package demo
 
 import (
 	"bytes"
-	"context"
 	"net"
-	"os/exec"
-	"runtime"
 	"strings"
 	"testing"
 
