@@ -94,6 +94,11 @@ func (s *Server) entryWritten(z *owned, rev uint64) {
 	case claiming:
 		h := recordHead{kind: recordFence, epoch: z.entry.Epoch, server: s.opt.Self}
 		z.fence.data = appendSum(h.append(nil), 0)
+		z.gather = gather{}
+		if z.entry.Holders != [holders]ServerID{} {
+			s.enter(z, gathering)
+			return
+		}
 		s.enter(z, fencing)
 	case vouching:
 		if z.replay.broken != nil {
@@ -132,6 +137,9 @@ func (s *Server) fenceLast(z *owned, r *Result) {
 			return
 		}
 	}
+	if z.gather.lacking(r.Data); s.help(z, r.Sequence) {
+		return
+	}
 	z.fence.expect = r.Sequence
 	z.busy = true
 	s.ask(Op{Kind: Append, Zone: z.id, Expect: r.Sequence, Data: z.fence.data}, forFence, z)
@@ -169,6 +177,7 @@ var ErrTries = errors.New("zone: it was begun too often at one tick without gett
 // whatever kills a tick would kill one server after the other.
 func (s *Server) vouch(z *owned, broken error) {
 	z.want = z.entry
+	z.want.Holders = [holders]ServerID{} // as the journal has all of what they hold
 	if z.entry.Tries > 0 && z.state.tick < z.entry.At+beginsWithin {
 		z.want.Tries++
 	} else {

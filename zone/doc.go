@@ -48,6 +48,15 @@
 // that the old owner appends is taken, since it expects another last record, so it does not matter
 // whether it was dead. Clocks decide when that is tried, never who owns a zone.
 //
+// # Buddies
+//
+// With [Options.Buddies] a record is durable, too, when one of two other servers has it in memory,
+// and all before it that the journal lacks. The map names them. That is made use of while the
+// journal is slow: effects leave then, and the journal follows. Whoever takes a zone over that has
+// buddies asks two of the three who hold its records, before it fences the journal. They take no
+// more of the owner before, and tell what they hold, which is appended to the journal. So it does
+// not matter which two: any two of three have all that has left.
+//
 // # What may fail
 //
 // Operations may fail, be refused although they are right, be in doubt for seconds, and be done
@@ -81,9 +90,6 @@
 // All that is kept is bounded. While a peer takes nothing, at most 16384 items for it are kept;
 // then it is [Input.Closed], and what would cross waits on this side. While the journal takes
 // nothing, a zone computes up to 1024 ticks that may never have happened, and then stands still.
-//
-// A record is durable when the journal says so. There is no second way, such as a neighbour's
-// memory, so a zone's effects wait while its journal stands still.
 //
 // The bytes are specified in docs/protocol.md; package zone/zonetest tries all of it against
 // faults, and zone/zonetest/audit reads the journals afterwards without using any of this code.

@@ -63,19 +63,42 @@ type Assignment struct {
 	At    Tick
 	// Halted says that the zone is not to be stepped by anyone, until somebody sets it to false.
 	Halted bool
+	// Holders are three servers, the owner first, that hold records of the zone which the journal
+	// may not have. Whoever takes the zone over asks two of them first. Zeros are for none.
+	Holders [holders]ServerID
 }
+
+// holders is how many servers hold a record that is durable before the journal has it: the owner
+// and its buddies. Two of them are enough, so that any two of them know of all such records.
+const holders = 3
+
+// Flags of an Assignment.
+const (
+	entryHalted = 1 << iota
+	entryHeld   // Holders follow
+	entryFlags  = iota
+)
 
 // Append writes an assignment as it stands in the map.
 func (a *Assignment) Append(b []byte) []byte {
 	var flags byte
 	if a.Halted {
-		flags = 1
+		flags |= entryHalted
+	}
+	if a.Holders != [holders]ServerID{} {
+		flags |= entryHeld
 	}
 	b = append(b, wireVersion, flags)
 	b = appendUint(b, a.Epoch)
 	b = appendUint(b, uint64(a.Owner))
 	b = appendUint(b, uint64(a.Tries))
-	return appendUint(b, uint64(a.At))
+	b = appendUint(b, uint64(a.At))
+	for i := range a.Holders {
+		if flags&entryHeld != 0 {
+			b = appendUint(b, uint64(a.Holders[i]))
+		}
+	}
+	return b
 }
 
 // ReadAssignment reads what Append wrote.
@@ -84,8 +107,15 @@ func ReadAssignment(b []byte) (Assignment, error) {
 	version, flags := r.byte(), r.byte()
 	a := Assignment{Epoch: r.uint(), Owner: ServerID(r.uint())}
 	tries := r.uint()
-	a.Tries, a.At, a.Halted = int(min(tries, 1<<20)), Tick(r.uint()), flags == 1
-	if !r.done() || version != wireVersion || flags > 1 || tries > 1<<20 {
+	a.Tries, a.At, a.Halted = int(min(tries, 1<<20)), Tick(r.uint()), flags&entryHalted != 0
+	for i := range a.Holders {
+		if flags&entryHeld != 0 {
+			if a.Holders[i] = ServerID(r.uint()); a.Holders[i] == 0 {
+				r.fail()
+			}
+		}
+	}
+	if !r.done() || version != wireVersion || flags>>entryFlags > 0 || tries > 1<<20 {
 		return Assignment{}, errDamaged
 	}
 	return a, nil
@@ -93,14 +123,19 @@ func ReadAssignment(b []byte) (Assignment, error) {
 
 // presence is what the map has of a server: it counts up while the server is there.
 type presence struct {
-	beats uint64
-	zones int
+	beats  uint64
+	zones  int
+	before []ServerID // servers that are known to have ended
 }
 
 func (p *presence) append(b []byte) []byte {
 	b = append(b, wireVersion)
 	b = appendUint(b, p.beats)
-	return appendUint(b, uint64(p.zones))
+	b = appendUint(b, uint64(p.zones))
+	for _, id := range p.before {
+		b = appendUint(b, uint64(id))
+	}
+	return b
 }
 
 func readPresence(b []byte) (presence, bool) {
@@ -109,5 +144,8 @@ func readPresence(b []byte) (presence, bool) {
 	p := presence{beats: r.uint()}
 	zones := r.uint()
 	p.zones = int(min(zones, 1<<20))
+	for len(r.b) > 0 && len(p.before) < maxBefore {
+		p.before = append(p.before, ServerID(r.uint()))
+	}
 	return p, r.done() && version == wireVersion && zones <= 1<<20
 }

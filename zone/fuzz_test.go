@@ -49,6 +49,13 @@ func FuzzReceive(f *testing.F) {
 	o := ownerPart{3, 4, 5}
 	all = o.append(append(all, byte(partBeat)))
 	f.Add(all)
+	h := holdPart{zone: 3, epoch: 2, number: 4, first: 2, total: 6, offset: 2, data: []byte("data")}
+	held := heldPart{1, 1, 1, true, false}
+	ask := askPart{3, 3, 4, 0}
+	tell := tellPart{zone: 1, epoch: 9, of: 2, first: 3, end: 5, number: 3, total: 4,
+		data: []byte("data")}
+	f.Add(tell.append(ask.append(held.append(h.append(
+		appendUint([]byte{wireVersion}, 1_000_000))))))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, c, now := settle(t)
 		for range 3 {
@@ -128,9 +135,11 @@ func (b *opaque) Load(d []byte) error                   { b.data = bytes.Clone(d
 
 // FuzzEntry reads values of the map.
 func FuzzEntry(f *testing.F) {
-	a := Assignment{3, 4, 5, 600, true}
+	a := Assignment{Epoch: 3, Owner: 4, Tries: 5, At: 600, Halted: true}
 	f.Add(a.Append(nil))
-	p := presence{7, 8}
+	a.Holders = [holders]ServerID{4, 9, 11}
+	f.Add(a.Append(nil))
+	p := presence{7, 8, []ServerID{3, 5}}
 	f.Add(p.append(nil))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if a, err := ReadAssignment(data); err == nil && !bytes.Equal(a.Append(nil), data) {

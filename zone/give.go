@@ -4,12 +4,12 @@ package zone
 // that has begun.
 func (s *Server) Give(id ID, to ServerID) bool {
 	z := s.zone(id)
-	if z == nil || z.stage != owning || to == s.opt.Self {
+	if z == nil || z.stage != owning || to == s.opt.Self || z.buddies.writing {
 		return false
 	}
 	z.giveTo = to
 	z.want = z.entry
-	z.want.Owner, z.want.Tries = to, 0
+	z.want.Owner, z.want.Tries, z.want.Holders = to, 0, [holders]ServerID{}
 	z.want.Epoch++
 	s.enter(z, giving)
 	return true
@@ -57,6 +57,9 @@ type View struct {
 	// Tick is the last that was computed, and Durable the last that the journal has.
 	Tick, Durable Tick
 	Epoch         uint64
+	// Holders are those who hold records that the journal may not have, this server first. Zeros
+	// are for none.
+	Holders [holders]ServerID
 	// Body is for looking at, until the next call of the server.
 	Body Body
 }
@@ -78,7 +81,8 @@ func (s *Server) Zone(id ID) (View, bool) {
 	if z == nil || z.stage != owning {
 		return View{}, false
 	}
-	return View{id, z.state.tick, z.journal.durable, z.entry.Epoch, z.state.body}, true
+	return View{id, z.state.tick, z.journal.durable, z.entry.Epoch,
+		z.entry.Holders, z.state.body}, true
 }
 
 // Aside lists what a zone has set aside.

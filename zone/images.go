@@ -93,11 +93,11 @@ func (s *Server) saveImage(z *owned) {
 // putImage puts a state that was saved into the store, once the journal has its tick.
 func (s *Server) putImage(z *owned, seq, before uint64) {
 	i := &z.images
-	if !i.waiting || i.tick > z.journal.durable {
+	if !i.waiting || i.tick > z.journal.kept {
 		return
 	}
 	i.seq = before
-	if i.tick == z.journal.durable {
+	if i.tick == z.journal.kept {
 		i.seq = seq
 	}
 	i.waiting, i.putting = false, true

@@ -6,25 +6,45 @@ import (
 )
 
 // journal is how far the records of a zone that this server owns have come. Ticks are gathered in
-// one record while another is under way, so there are never two whose order could be in doubt.
+// one record while another is under way, so there are never two whose order could be in doubt. Only
+// where servers hold records in memory, and the journal is slow, there are several: see buddies.
 type journal struct {
-	seq     uint64 // of the last record, which is ours
-	durable Tick   // the last tick that was acknowledged
+	seq     uint64 // of the last record that was acknowledged, which is ours
+	kept    Tick   // the last tick that the journal has
+	durable Tick   // the last tick whose effects have left
 
-	flying   bool   // a record is under way, and is tried until it is known what came of it
-	flight   []byte // its bytes, which never change meanwhile
-	flightTo Tick
-	at       time.Duration // when to try it again, or never
-	wait     time.Duration // before that
+	queue  []*pending // records that the journal has not acknowledged, in order
+	size   int        // their bytes
+	spare  []*pending // used again
+	number uint64     // of the last that was made
+	flying bool       // the first of them is under way, and tried until what came of it is known
+	at     time.Duration
+	wait   time.Duration // when to try it again, or never, and before that
 
 	build []byte // frames for the next
 	first Tick   // of these
 	count int
 
-	events    []event // of the frames in build
-	bytes     []byte
-	flyEvents []event // of those in flight
-	flyBytes  []byte
+	events []event // of the frames in build
+	bytes  []byte
+}
+
+// pending is a record that the journal has not acknowledged. Its bytes never change.
+type pending struct {
+	number uint64
+	data   []byte
+	last   Tick
+	since  time.Duration // when it was made
+	left   bool          // its effects have left, as others hold it in memory
+	marks  []mark
+	events []event
+	bytes  []byte
+}
+
+// mark is how far a stream is by a record.
+type mark struct {
+	st            *stream
+	out, accepted uint64
 }
 
 // event is one that waits to be durable.
@@ -36,18 +56,19 @@ type event struct {
 
 // start begins behind a record, and a tick that it or those before it have.
 func (j *journal) start(seq uint64, tick Tick) {
-	j.seq, j.durable = seq, tick
-	j.flying, j.build, j.count, j.at, j.wait = false, j.build[:0], 0, never, 0
-	j.events, j.bytes = j.events[:0], j.bytes[:0]
-	j.flyEvents, j.flyBytes = j.flyEvents[:0], j.flyBytes[:0]
+	*j = journal{seq: seq, kept: tick, durable: tick, at: never, build: j.build[:0],
+		events: j.events[:0], bytes: j.bytes[:0], queue: j.queue[:0], spare: j.spare}
 }
 
-// idle says that all ticks are durable.
-func (j *journal) idle() bool { return !j.flying && j.count == 0 }
+// idle says that the journal has all ticks.
+func (j *journal) idle() bool { return len(j.queue) == 0 && j.count == 0 }
 
 // room says whether there may be one more tick. If the journal takes none for long, the zone
 // stands still rather than gather ever more that may never have happened.
-func (j *journal) room() bool { return j.count < maxFrames && len(j.build) < maxBuild }
+func (j *journal) room() bool {
+	return j.count < maxFrames && len(j.build) < maxBuild && len(j.queue) < maxFrames &&
+		j.size < maxHeld/2
+}
 
 // add puts a tick into the next record.
 func (j *journal) add(z *owned, f *frame, firstEvent uint64) {
@@ -66,31 +87,42 @@ func (j *journal) add(z *owned, f *frame, firstEvent uint64) {
 	}
 }
 
-// submit sends the record that was gathered on its way, if none is.
+// submit sends the record that was gathered on its way, if none is that it has to wait for.
 func (s *Server) submit(z *owned) {
 	j := &z.journal
-	if j.flying || j.count == 0 {
+	if j.count == 0 || len(j.queue) > 0 && !s.mayFollow(z) {
 		return
 	}
+	p := &pending{}
+	if n := len(j.spare); n > 0 {
+		p, j.spare = j.spare[n-1], j.spare[:n-1]
+	}
+	j.number++
 	h := recordHead{kind: recordTicks, epoch: z.entry.Epoch, server: s.opt.Self,
 		first: j.first, count: j.count}
-	j.flight = appendSum(append(h.append(j.flight[:0]), j.build...), 0)
-	j.flightTo = j.first + Tick(j.count) - 1
+	p.data = appendSum(append(h.append(p.data[:0]), j.build...), 0)
+	p.number, p.last, p.since, p.left = j.number, j.first+Tick(j.count)-1, s.now, false
 	j.build, j.count = j.build[:0], 0
-	j.events, j.flyEvents = j.flyEvents[:0], j.events
-	j.bytes, j.flyBytes = j.flyBytes[:0], j.bytes
+	j.events, p.events = p.events[:0], j.events
+	j.bytes, p.bytes = p.bytes[:0], j.bytes
+	p.marks = p.marks[:0]
 	for _, st := range z.state.streams {
-		st.live.writing, st.live.acceptWriting = st.live.built, st.live.acceptBuilt
+		p.marks = append(p.marks, mark{st, st.live.built, st.live.acceptBuilt})
 	}
-	j.flying = true
-	s.append(z)
+	j.queue = append(j.queue, p)
+	j.size += len(p.data)
+	s.share(z)
+	if !j.flying {
+		s.append(z)
+	}
 }
 
-// append tries the record under way. However often it is tried, it is there once at most, since
-// it follows one record only.
+// append tries the first record that the journal lacks. However often it is tried, it is there once
+// at most, since it follows one record only.
 func (s *Server) append(z *owned) {
-	z.journal.at = never
-	s.ask(Op{Kind: Append, Zone: z.id, Expect: z.journal.seq, Data: z.journal.flight}, forAppend, z)
+	j := &z.journal
+	j.at, j.flying = never, true
+	s.ask(Op{Kind: Append, Zone: z.id, Expect: j.seq, Data: j.queue[0].data}, forAppend, z)
 }
 
 func (s *Server) appended(z *owned, r *Result) {
@@ -118,7 +150,7 @@ func (s *Server) appendLater(z *owned) {
 func (s *Server) lastRead(z *owned, r *Result) {
 	j := &z.journal
 	switch {
-	case r.Outcome == OK && bytes.Equal(r.Data, j.flight):
+	case r.Outcome == OK && bytes.Equal(r.Data, j.queue[0].data):
 		s.acknowledged(z, r.Sequence)
 	case r.Outcome == OK && r.Sequence == j.seq:
 		s.stats.Refused++
@@ -129,10 +161,10 @@ func (s *Server) lastRead(z *owned, r *Result) {
 		j.wait = 1
 		s.append(z)
 	case r.Outcome == OK:
-		s.lose(z) // somebody else has fenced
+		s.lose(z) // somebody else has fenced, or is about to
 	case r.Outcome == None && j.seq != 0:
 		// The whole journal is gone. What is in memory is all there is, so it begins anew.
-		s.tell(Notice{Kind: JournalGone, Zone: z.id, Tick: j.durable, Epoch: z.entry.Epoch})
+		s.tell(Notice{Kind: JournalGone, Zone: z.id, Tick: j.kept, Epoch: z.entry.Epoch})
 		j.seq, z.images.soon, z.images.last = 0, true, [2]image{}
 		s.append(z)
 	default:
@@ -140,35 +172,52 @@ func (s *Server) lastRead(z *owned, r *Result) {
 	}
 }
 
-// acknowledged has a record durable: its effects may leave.
+// acknowledged has the journal hold the first record of the queue: its effects may leave.
 func (s *Server) acknowledged(z *owned, seq uint64) {
 	j := &z.journal
-	before := j.seq
-	j.seq, j.durable, j.flying = seq, j.flightTo, false
-	z.journal.wait = 0
+	p, before := j.queue[0], j.seq
+	n := copy(j.queue, j.queue[1:])
+	j.queue[n] = nil
+	j.queue = j.queue[:n]
+	j.size -= len(p.data)
+	j.seq, j.kept, j.flying, j.wait = seq, p.last, false, 0
+	z.buddies.acknowledged = s.now
 	s.stats.Appends++
-	s.stats.Recorded += uint64(len(j.flight))
-	for _, st := range z.state.streams {
-		st.live.durable = st.live.writing
-		st.live.acceptKnown = st.live.acceptWriting
+	s.stats.Recorded += uint64(len(p.data))
+	if !p.left {
+		s.leaves(z, p)
 	}
-	for i := range j.flyEvents {
-		e := &j.flyEvents[i]
-		s.event(z, e.tick, e.number, j.flyBytes[e.from:e.to])
-	}
-	j.flyEvents, j.flyBytes = j.flyEvents[:0], j.flyBytes[:0]
-	s.tell(Notice{Kind: Durable, Zone: z.id, Tick: j.durable, Epoch: z.entry.Epoch})
 	if z.stage == owning || z.stage == giving {
 		s.putImage(z, seq, before)
 	}
-	for _, st := range z.state.streams {
-		s.greet(z, st)
+	p.marks = p.marks[:0]
+	j.spare = append(j.spare, p)
+	if n > 0 {
+		s.append(z)
 	}
 	switch z.stage {
 	case owning:
 		s.submit(z)
+		s.arranged(z)
 	case failing, giving:
 		s.advance(z)
+	}
+}
+
+// leaves has the effects of a record leave, which is durable.
+func (s *Server) leaves(z *owned, p *pending) {
+	p.left = true
+	z.journal.durable = p.last
+	for _, m := range p.marks {
+		m.st.live.durable, m.st.live.acceptKnown = m.out, m.accepted
+	}
+	for i := range p.events {
+		e := &p.events[i]
+		s.event(z, e.tick, e.number, p.bytes[e.from:e.to])
+	}
+	s.tell(Notice{Kind: Durable, Zone: z.id, Tick: p.last, Epoch: z.entry.Epoch})
+	for _, st := range z.state.streams {
+		s.greet(z, st)
 	}
 }
 

@@ -10,6 +10,10 @@ const (
 	partGhost  partKind = 4 // what a zone shows another
 	partSeen   partKind = 5 // up to which tick it was taken
 	partOwner  partKind = 6 // who owns a zone, as far as is known
+	partHold   partKind = 7 // a record to be held in memory
+	partHeld   partKind = 8 // up to which they are
+	partAsk    partKind = 9 // a zone is taken over: which are held
+	partTell   partKind = 10
 )
 
 // A Message is for another server.

@@ -30,6 +30,9 @@ const (
 	// JournalGone says that the records of the zone are not there any more. It goes on, with a new
 	// snapshot as soon as there can be one.
 	JournalGone
+	// Forsaken says that a zone was taken over without hearing two of the three servers that hold
+	// records of it. What they alone knew is lost, if there was anything.
+	Forsaken
 	// Unfounded says that there is no snapshot of a zone that is on the map.
 	Unfounded
 )
@@ -80,4 +83,13 @@ type Stats struct {
 	Standstill uint64 // times that a tick was not computed as too much was not durable
 	// Late counts hand-overs by how many ticks they missed; the last is for more than MaxMissed.
 	Late [MaxMissed + 2]uint64
+	BuddyStats
+}
+
+// BuddyStats count what has to do with records that servers hold in memory.
+type BuddyStats struct {
+	Ahead    uint64 // records whose effects left before the journal had them
+	Named    uint64 // times that the map was told who the buddies of a zone are
+	Helped   uint64 // records of another server that this one appended
+	Forsaken uint64 // times that those who hold records were not waited for any more
 }

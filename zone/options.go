@@ -33,6 +33,17 @@ type Options struct {
 	// Standby has this server follow the journals of zones that it would be the first to take over,
 	// so that they go on sooner. Each record is then read and computed by two.
 	Standby bool
+	// Buddies has two other servers hold in memory what the journals of this one's zones have not
+	// acknowledged yet, so that effects leave while the journal is slow or away. It takes three
+	// servers.
+	Buddies bool
+	// Forsake is for how long who takes a zone over waits for those that hold records of it. When
+	// two of the three are not heard for that long, it goes on with what the journal has, and what
+	// they alone knew is lost. Default: 20 times Silence. Below zero it waits for ever.
+	Forsake time.Duration
+	// Before lists servers that are known to have ended, such as those whose address this one has
+	// now. What they held is not waited for, by any server.
+	Before []ServerID
 	// Ticks is how many ticks of a zone are computed at most in one call, when it is behind.
 	// Default: 8.
 	Ticks int
@@ -45,6 +56,8 @@ func (o *Options) complete() error {
 	o.HashEvery = cmp.Or(o.HashEvery, 60)
 	o.SnapshotEvery = cmp.Or(o.SnapshotEvery, 240)
 	o.Tries = cmp.Or(o.Tries, 8)
+	o.Forsake = cmp.Or(o.Forsake, 20*o.Silence)
+	o.Before = o.Before[max(0, len(o.Before)-maxBefore):]
 	o.Zones = cmp.Or(o.Zones, 64)
 	o.Ticks = cmp.Or(o.Ticks, 8)
 	switch {

@@ -10,6 +10,7 @@ type stage uint8
 
 const (
 	claiming  stage = iota // write itself into the map, with the next epoch
+	gathering              // ask those who hold records that the journal may lack
 	fencing                // append an empty record, after which nothing of others is taken
 	finding                // look which snapshots there are
 	loading                // read one
@@ -41,6 +42,8 @@ type owned struct {
 	fence   fence
 
 	images  images
+	gather  gather
+	buddies buddies
 	replay  replay
 	state   *state
 	journal journal
@@ -76,6 +79,8 @@ func (s *Server) advance(z *owned) {
 	switch z.stage {
 	case claiming, vouching, halting:
 		s.writeEntry(z)
+	case gathering:
+		s.askHolders(z)
 	case fencing:
 		z.busy = true
 		s.ask(Op{Kind: Last, Zone: z.id}, forFenceLast, z)
@@ -87,7 +92,7 @@ func (s *Server) advance(z *owned) {
 	case replaying:
 		s.replaySome(z)
 	case failing:
-		if !z.journal.idle() {
+		if !z.journal.idle() || z.buddies.writing {
 			s.submit(z)
 		} else {
 			s.reload(z, z.journal.seq)
@@ -124,7 +129,7 @@ func (s *Server) halt(z *owned, why error) {
 	}
 	z.why = why
 	z.want = z.entry
-	z.want.Owner, z.want.Halted = 0, true
+	z.want.Owner, z.want.Halted, z.want.Holders = 0, true, [holders]ServerID{}
 	if z.state != nil {
 		z.want.At = z.state.tick
 	}
@@ -138,6 +143,7 @@ func (s *Server) begin(z *owned) {
 		st.live.resendAt = s.now + s.opt.Resend
 	}
 	z.journal.start(z.replay.until, z.state.tick)
+	z.buddies = buddies{acknowledged: s.now}
 	s.heard(z)
 	z.replay = replay{}
 	z.stage, z.busy = owning, false
@@ -166,6 +172,7 @@ func (s *Server) drop(z *owned) {
 // lose drops a zone that has another owner.
 func (s *Server) lose(z *owned) {
 	if z.told {
+		s.retain(z)
 		s.stats.Fenced++
 		s.tell(Notice{Kind: Deposed, Zone: z.id, Tick: z.journal.durable, Epoch: z.entry.Epoch})
 	} else {

@@ -72,6 +72,22 @@ func (s *Server) part(p *peer, r *reader) {
 		if !r.bad {
 			s.takeOwner(&o)
 		}
+	case partHold:
+		if a := r.holdPart(); !r.bad {
+			s.takeHold(p, &a)
+		}
+	case partHeld:
+		if a := r.heldPart(); !r.bad {
+			s.takeHeld(p, &a)
+		}
+	case partAsk:
+		if a := r.askPart(); !r.bad {
+			s.takeAsk(p, &a)
+		}
+	case partTell:
+		if a := r.tellPart(); !r.bad {
+			s.takeTell(p, &a)
+		}
 	default:
 		r.fail()
 	}

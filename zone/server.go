@@ -17,6 +17,10 @@ type Server struct {
 	peers    []*peer
 	watch    watch
 
+	memories map[ID]*memory // what this server holds for others' zones
+	memory   int            // bytes of it
+	ended    map[ServerID]bool
+
 	routes map[ID]*routing
 	ops    opTable
 	asked  []ID // zones that a message was for and that are not here
@@ -53,6 +57,9 @@ const (
 	forLast
 	forPut
 	forKnown
+	forBuddies
+	forNamed
+	forHelp
 )
 
 // New makes a server that owns nothing yet.
@@ -60,7 +67,11 @@ func New(now time.Duration, o Options) (*Server, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	s := &Server{opt: o, now: now, routes: map[ID]*routing{}}
+	s := &Server{opt: o, now: now, routes: map[ID]*routing{},
+		memories: map[ID]*memory{}, ended: map[ServerID]bool{}}
+	for _, id := range o.Before {
+		s.ended[id] = true
+	}
 	s.watch.at, s.watch.listAt, s.watch.zoneAt = now, now, now+o.Silence/4
 	return s, nil
 }
@@ -102,6 +113,7 @@ func (s *Server) Tick(now time.Duration) {
 			for _, st := range z.state.streams {
 				s.again(z, st)
 			}
+			s.tendBuddies(z)
 		}
 		s.advance(z)
 		if z.journal.flying && s.now >= z.journal.at && !z.over {
@@ -172,6 +184,12 @@ func (s *Server) doneZone(what purpose, z *owned, r *Result) {
 		s.imagePut(z, r)
 	case forKnown:
 		s.imagesKnown(z, r)
+	case forBuddies:
+		s.buddiesSet(z, r)
+	case forNamed:
+		s.buddiesRead(z, r)
+	case forHelp:
+		s.helped(z, r)
 	}
 }
 

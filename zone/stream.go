@@ -22,11 +22,11 @@ type stream struct {
 }
 
 // passage is what the owner of a zone knows about a stream beyond the records. Each number goes
-// from being in the next record to being in the one under way to being durable, and only what is
-// durable is told to others.
+// from being in the next record to being in one under way, which has a mark of it, to being
+// durable, and only what is durable is told to others.
 type passage struct {
-	built, writing, durable                 uint64 // up to which items of out are
-	acceptBuilt, acceptWriting, acceptKnown uint64 // up to which taken items are
+	built, durable           uint64 // up to which items of out are
+	acceptBuilt, acceptKnown uint64 // up to which taken items are
 
 	told   uint64        // up to which the peer was told that they are taken
 	answer bool          // it is to be told again
@@ -113,8 +113,8 @@ func (st *stream) full() bool { return st.out.len() >= maxOutbox || st.bytes >= 
 // revive begins the live part after a replay: all there is, is durable, and nothing is sent.
 func (st *stream) revive() {
 	last := st.out.end() - 1
-	st.live = passage{built: last, writing: last, durable: last,
-		acceptBuilt: st.accepted, acceptWriting: st.accepted, acceptKnown: st.accepted,
+	st.live = passage{built: last, durable: last,
+		acceptBuilt: st.accepted, acceptKnown: st.accepted,
 		sent: st.out.first - 1, have: st.out.first - 1}
 	st.live.inbox.restart(st.accepted + 1)
 }

@@ -75,7 +75,7 @@ func (s *Server) beat() {
 	w.at, w.began, w.running = s.now+s.opt.Silence/beats, s.now, true
 	w.wrote = false
 	w.beats++
-	p := presence{w.beats, len(s.zones)}
+	p := presence{w.beats, len(s.zones), s.opt.Before}
 	w.open = 1
 	s.ask(Op{Kind: MapSet, Key: serverKey(s.opt.Self), Expect: w.rev, Data: p.append(nil)},
 		forPresence, nil)
@@ -200,6 +200,9 @@ func (p *peer) seen(s *Server, rev uint64, data []byte) {
 	p.rev, p.fresh, p.stale, p.gone, p.lists = rev, true, false, false, 0
 	if was, ok := readPresence(data); ok {
 		p.zones = was.zones
+		for _, id := range was.before {
+			s.ended[id] = true
+		}
 	}
 }
 

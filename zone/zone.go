@@ -44,6 +44,10 @@ const (
 	maxOutboxAll = 32 << 20  // bytes for all peers of a zone
 	maxInbox     = 1024      // items of a peer that wait for a tick
 	maxInboxLen  = 1 << 20   // their bytes, if there are several
+	maxHeld      = 16 << 20  // bytes of a zone's records that a buddy holds
+	maxHeldAll   = 256 << 20 // bytes of all records that a server holds for others
+	maxChunk     = 24 << 10  // bytes of a record in one message
+	maxBefore    = 16        // servers of which a presence says that they have ended
 	maxServers   = 4096
 	maxRoutes    = 1 << 16
 	maxMoved     = 1 << 16 // entities of which a zone knows where they went

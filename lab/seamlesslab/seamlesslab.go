@@ -39,6 +39,8 @@ type Options struct {
 	Reach                 float64
 	Keep                  string // a folder for what brokers keep
 
+	// Buddies has servers hold in each other's memory what journals lack.
+	Buddies bool
 	// FaultsOnly leaves out what is measured without faults.
 	FaultsOnly bool
 	// Settle is how long brokers, servers and a world may take until all runs evenly, after which
@@ -80,6 +82,7 @@ func (o *Options) List() []*lab.Option {
 		lab.Span(&o.Every, "every", time.Second, 6*time.Second, time.Second, time.Hour,
 			"how long it is from one fault to the next"),
 		lab.Switch(&o.FaultsOnly, "faults-only", "leave out what is measured without faults"),
+		lab.Switch(&o.Buddies, "buddies", "have servers hold in memory what journals lack"),
 		lab.Text(&o.Game, "game", "", "what is played (default: "+
 			"purses, which wander about and give each other gold)"),
 		lab.Number(&o.Reach, "reach", 64.0, 0.1, 1e6,

@@ -50,7 +50,8 @@ func begin(ctx context.Context, o *Options, dir string, rate int, last time.Dura
 		return nil, err
 	}
 	s := &session{o: o, spec: spec{Key: key.Text(), Game: o.Game, Zones: o.Zones,
-		Purses: rate * o.Zones / (o.Zones - 1), Shots: world.Tick(o.Snapshots)}}
+		Purses: rate * o.Zones / (o.Zones - 1), Shots: world.Tick(o.Snapshots),
+		Buddies: o.Buddies}}
 	if s.title, err = s.spec.title(o.Find); err != nil {
 		return nil, err
 	}
@@ -181,6 +182,11 @@ func (s *session) startBroker(ctx context.Context, i int) error {
 func (s *session) startServer(ctx context.Context, i int) error {
 	x := s.spec
 	x.Name = fmt.Sprint("server", i+1)
+	s.mu.Lock()
+	if old := s.servers[i]; old != nil {
+		x.Listen = old.last.Addr
+	}
+	s.mu.Unlock()
 	p, err := s.start(ctx, serverRole, &x)
 	if err != nil {
 		return err

@@ -39,6 +39,8 @@ type Rough struct {
 	Faults    map[string]int `json:"faults"`
 	TakenOver uint64         `json:"taken_over" head:"zones taken over"`
 	Fenced    uint64         `json:"fenced" head:"- from owners that lived"`
+	Ahead     uint64         `json:"ahead" head:"records held by buddies before the journal had them"`
+	Helped    uint64         `json:"helped" head:"- appended by who took over"`
 	Refused   uint64         `json:"refused" head:"appends refused although right"`
 	Doubts    uint64         `json:"doubts" head:"- in doubt"`
 	Replayed  uint64         `json:"replayed" head:"ticks that servers replayed"`
@@ -141,7 +143,7 @@ func (s *Simulated) rough(ctx context.Context, o *Options, p lab.Progress) error
 			jobs = append(jobs, lab.Job{What: fmt.Sprint("seed ", seed), Work: 1,
 				Do: func(context.Context) error {
 					opt := zonetest.Rough(seed)
-					opt.Standby = seed%2 == 0
+					opt.Standby, opt.Buddies = seed%2 == 0, seed%4 > 1
 					reports[i] = zonetest.New(opt).Run()
 					return nil
 				}})
@@ -175,6 +177,8 @@ func (r *Rough) add(seed uint64, x *zonetest.Report) {
 	r.Waited += m.Waited
 	r.TakenOver += m.TakenOver
 	r.Fenced += m.Fenced
+	r.Ahead += m.Ahead
+	r.Helped += m.Helped
 	r.Refused += m.Refused
 	r.Doubts += m.Doubts
 	r.Replayed += m.Replayed
@@ -203,12 +207,15 @@ func (s *Simulated) control(o *Options, jobs *[]lab.Job) {
 	const least, most = 4, 32 // runs, until it is found
 	kinds := []struct {
 		name string
-		make func(uint64) zonetest.Options
+		run  func(uint64) *zonetest.Report
 		sees func(*Control) bool
 	}{
-		{"no fence: owners that were cut off go on", zonetest.Unfenced,
+		{"no fence: owners that were cut off go on", run(zonetest.Unfenced),
 			func(c *Control) bool { return c.Owned > 0 }},
-		{"effects leave before the journal has them", zonetest.Hasty,
+		{"effects leave before the journal has them", run(zonetest.Hasty),
+			func(c *Control) bool { return c.Lost > 0 && c.Doubled > 0 }},
+		{"nobody asks those who hold what the journal lacks",
+			func(seed uint64) *zonetest.Report { return zonetest.Together(seed, true) },
 			func(c *Control) bool { return c.Lost > 0 && c.Doubled > 0 }},
 	}
 	s.Controls = make([]Control, len(kinds))
@@ -217,7 +224,7 @@ func (s *Simulated) control(o *Options, jobs *[]lab.Job) {
 			c := &s.Controls[i]
 			c.Name = k.name
 			for ; c.Runs < least || !c.Caught && c.Runs < most; c.Runs++ {
-				a := zonetest.New(k.make(o.Seed + 7 + uint64(c.Runs))).Run().Audit
+				a := k.run(o.Seed + 7 + uint64(c.Runs)).Audit
 				c.HandOvers += a.HandOvers
 				c.Lost += a.LostEntities
 				c.Doubled += a.DoubledEntities
@@ -227,6 +234,10 @@ func (s *Simulated) control(o *Options, jobs *[]lab.Job) {
 			return nil
 		}})
 	}
+}
+
+func run(make func(uint64) zonetest.Options) func(uint64) *zonetest.Report {
+	return func(seed uint64) *zonetest.Report { return zonetest.New(make(seed)).Run() }
 }
 
 // figures measures what hand-overs, take-overs and zones cost.
@@ -291,8 +302,8 @@ func (s *Simulated) report(p *lab.Report) {
 		"servers and 6 zones each. What went wrong: %s", s.Rough.Runs, s.Rough.HandOvers,
 		faultsOf(s.Rough.Faults))
 	p.Figures([]Rough{s.Rough}, "HandOvers, Actions, Forwards, Waited, Events, Crashes, "+
-		"TakenOver, Fenced, Refused, Doubts, Replayed, Records, Frames, Hashes, Lost, Doubled, "+
-		"Owned, Sum, Hash, Order, Stuck, Halted")
+		"TakenOver, Fenced, Ahead, Helped, Refused, Doubts, Replayed, Records, Frames, Hashes, "+
+		"Lost, Doubled, Owned, Sum, Hash, Order, Stuck, Halted")
 	for _, text := range s.Rough.Wrong {
 		p.Add("%s", text)
 	}

@@ -214,13 +214,16 @@ func (t *trouble) cutLinks() ([]uint32, time.Time, error) {
 	return nil, time.Now(), sleep(t.ctx, d)
 }
 
-// cutBrokers cuts a server from what is kept. The others hear it, so that its zones stay with it,
-// and nothing of them becomes durable meanwhile.
+// cutBrokers cuts a server from what is kept. The others hear it, so that its zones stay with it.
+// Without buddies nothing of them becomes durable meanwhile; with them they do not stand still.
 func (t *trouble) cutBrokers() ([]uint32, time.Time, error) {
 	i, zones := t.some()
 	d := t.span(500*time.Millisecond, 4*time.Second)
 	now := time.Now()
 	t.servers[i].tell(order{CutBrokers: d})
+	if t.o.Buddies {
+		return nil, now, sleep(t.ctx, d)
+	}
 	return zones, now, nil
 }
 

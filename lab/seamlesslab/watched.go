@@ -4,14 +4,14 @@ package seamlesslab
 
 import (
 	"context"
-	"encoding/binary"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/topology/seamless"
+	"github.com/coeval-dev/coeval/world"
+	"github.com/coeval-dev/coeval/zone"
 )
 
 // watched is a cluster as a server reaches it, which measures how long the journal takes and when
@@ -23,17 +23,17 @@ type watched struct {
 	mu    sync.Mutex
 	until time.Time // it is cut off
 	acks  []float64
-	last  map[string]*lastAck
+	last  map[zone.ID]*lastAck
 	steps []Step
 }
 
-// lastAck is the last record of a zone that was acknowledged here.
+// lastAck is when a zone's ticks became durable here at last.
 type lastAck struct {
 	epoch uint64
 	at    time.Time
 }
 
-// A Step says that ticks of a zone were acknowledged for the first time, in an epoch or after a
+// A Step says that ticks of a zone became durable for the first time, in an epoch or after a
 // while.
 type Step struct {
 	Zone  uint32
@@ -45,7 +45,7 @@ type Step struct {
 // longAgo is after how long it is said that a zone is durable again.
 const longAgo = 250 * time.Millisecond
 
-func watch(c Cluster) *watched { return &watched{Cluster: c, last: map[string]*lastAck{}} }
+func watch(c Cluster) *watched { return &watched{Cluster: c, last: map[zone.ID]*lastAck{}} }
 
 // Journal is of seamless.Backing, and so are the other two.
 func (w *watched) Journal() seamless.Journal { return watchedJournal{w.Cluster.Journal(), w} }
@@ -106,11 +106,6 @@ func (j watchedJournal) Append(ctx context.Context, batch []seamless.Append) []s
 	j.w.mu.Lock()
 	defer j.w.mu.Unlock()
 	j.w.acks = append(j.w.acks, lab.Millis(now.Sub(began)))
-	for i := range out {
-		if epoch, ok := ticksOf(batch[i].Data); ok && out[i].Err == nil {
-			j.w.step(batch[i].Zone, epoch, now)
-		}
-	}
 	return out
 }
 
@@ -134,29 +129,19 @@ func (j watchedJournal) Read(ctx context.Context, zone string, after uint64, siz
 	return j.Journal.Read(ctx, zone, after, size)
 }
 
-// ticksOf says whether a record holds ticks, and of which epoch. A fence holds none.
-func ticksOf(record []byte) (epoch uint64, ok bool) {
-	if len(record) < 3 || record[1] == 0 {
-		return 0, false
-	}
-	epoch, n := binary.Uvarint(record[2:])
-	return epoch, n > 0
-}
-
-// step notes that a zone's ticks were acknowledged.
-func (w *watched) step(zone string, epoch uint64, now time.Time) {
-	id, err := strconv.ParseUint(zone, 10, 32)
-	if err != nil {
-		return
-	}
-	l := w.last[zone]
+// step notes that a zone's ticks are durable.
+func (w *watched) step(z zone.ID, epoch uint64, _ world.Tick) {
+	now := time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	l := w.last[z]
 	switch {
 	case l == nil || l.epoch != epoch:
-		w.steps = append(w.steps, Step{uint32(id), epoch, now, 0})
+		w.steps = append(w.steps, Step{uint32(z), epoch, now, 0})
 	case now.Sub(l.at) > longAgo:
-		w.steps = append(w.steps, Step{uint32(id), epoch, now, now.Sub(l.at)})
+		w.steps = append(w.steps, Step{uint32(z), epoch, now, now.Sub(l.at)})
 	}
-	w.last[zone] = &lastAck{epoch, now}
+	w.last[z] = &lastAck{epoch, now}
 }
 
 type watchedMap struct {

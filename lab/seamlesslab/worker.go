@@ -3,6 +3,7 @@
 package seamlesslab
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,6 +44,8 @@ type spec struct {
 	Purses  int
 	Begin   world.Tick // from which purses walk
 	Quiet   world.Tick // until which they do
+	Buddies bool       // of a server
+	Listen  string     // of a server: where it was before it ended
 	Shots   world.Tick // how many ticks apart snapshots are
 }
 
@@ -68,6 +71,7 @@ type said struct {
 	CPU   time.Duration
 	// Of servers:
 	Self   zone.ServerID          `json:",omitempty"`
+	Addr   string                 `json:",omitempty"`
 	Zones  []seamless.ZoneNumbers `json:",omitempty"`
 	Stats  zone.Stats             `json:",omitzero"`
 	Lates  uint64                 `json:",omitempty"`
@@ -176,7 +180,8 @@ func (w *worker) server(ctx context.Context, s *spec,
 		return err
 	}
 	defer c.Close()
-	l, err := udp.Listen("127.0.0.1:0", udp.Options{ReadBuffer: 4 << 20, WriteBuffer: 4 << 20})
+	l, err := udp.Listen(cmp.Or(s.Listen, "127.0.0.1:0"),
+		udp.Options{ReadBuffer: 4 << 20, WriteBuffer: 4 << 20})
 	if err != nil {
 		return err
 	}
@@ -185,14 +190,14 @@ func (w *worker) server(ctx context.Context, s *spec,
 	x.neutral(t)
 	x.Server, err = seamless.New(seamless.Options{Title: t, Cluster: x.kept, Link: x.link,
 		Keys: []token.Key{key}, Name: s.Name, Bots: x.plays, News: w.hears,
-		SnapshotEvery: s.Shots})
+		SnapshotEvery: s.Shots, Buddies: s.Buddies, Durable: x.kept.step})
 	if err != nil {
 		return err
 	}
 	go x.pulse(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- x.Run(ctx) }()
-	return x.talk(ctx, ended)
+	return x.talk(ctx, l.LocalAddr().String(), ended)
 }
 
 // hears notes news of zones.
@@ -255,7 +260,7 @@ func (x *serving) plays(who world.Player) bool {
 }
 
 // talk says how the server does, and takes orders.
-func (x *serving) talk(ctx context.Context, ended <-chan error) error {
+func (x *serving) talk(ctx context.Context, at string, ended <-chan error) error {
 	tick := time.NewTicker(sayEvery)
 	defer tick.Stop()
 	for {
@@ -270,7 +275,7 @@ func (x *serving) talk(ctx context.Context, ended <-chan error) error {
 				continue // it ends
 			}
 			acks, steps := x.kept.took()
-			x.say(&said{Self: x.Self(), Zones: n.Zones, Stats: n.Protocol, Lates: n.LateTicks,
+			x.say(&said{Self: x.Self(), Addr: at, Zones: n.Zones, Stats: n.Protocol, Lates: n.LateTicks,
 				Lines:  n.Lines,
 				Stood:  time.Duration(x.stood.Load()),
 				Joined: int(x.joined.Load()), Acks: acks, Steps: steps})

@@ -56,6 +56,7 @@ func newNode(now time.Duration, o *Options, h *header, wall time.Time) (*node, e
 		Zero:    time.Unix(0, h.Zero).Sub(wall),
 		Silence: o.Silence, Resend: o.Resend, HashEvery: zone.Tick(o.HashEvery),
 		SnapshotEvery: zone.Tick(o.SnapshotEvery), Zones: o.Zones, Standby: o.Standby,
+		Buddies: o.Buddies, Forsake: o.Forsake, Before: o.before,
 		Body: func(id zone.ID) zone.Body { return newBody(o.Title, where, id) },
 	})
 	if err != nil {
@@ -133,6 +134,9 @@ func (n *node) notice() {
 			n.event(&x)
 			continue
 		case zone.Durable:
+			if n.opt.Durable != nil {
+				n.opt.Durable(x.Zone, x.Epoch, world.Tick(x.Tick))
+			}
 			continue
 		}
 		if n.opt.News != nil {

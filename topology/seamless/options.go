@@ -53,6 +53,15 @@ type Options struct {
 	// Standby has this server follow the journals of zones that it would be the first to take over,
 	// so that they go on sooner. Each tick is then computed by two.
 	Standby bool
+	// Buddies has two other servers hold in memory what the journals of this server's zones have not
+	// acknowledged, so that hand-overs and all else go on while the journals are slow or away. It
+	// takes three servers. All servers of a world should be alike in it.
+	Buddies bool
+	// Forsake is for how long who takes a zone over waits for the servers that hold records of it in
+	// memory. If two of the three are gone for longer, what they alone knew is lost. A server that
+	// starts at the address of one that was killed is not waited for. Default: 20 times Silence;
+	// below zero it is waited for ever.
+	Forsake time.Duration
 	// Leave is for how long a server that is stopped waits until others have its zones. Default:
 	// 3 s.
 	Leave time.Duration
@@ -66,10 +75,16 @@ type Options struct {
 	// durable. After a take-over an event may be told again, under the same number.
 	Event func(z zone.ID, number uint64, e world.Emitted, fields []byte)
 
+	// Durable is told up to which tick a zone of this server is durable, by the goroutine that runs
+	// the server.
+	Durable func(z zone.ID, epoch uint64, until world.Tick)
+
 	// Seed is 32 bytes of good randomness, fresh for each server. Zero means drawn.
 	Seed [32]byte
 	// Self is the server's number, another one after each start. 0 means drawn.
 	Self zone.ServerID
+
+	before []zone.ServerID // that have ended
 }
 
 // News is something that happened to a zone; see zone.Notice.

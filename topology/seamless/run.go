@@ -26,6 +26,7 @@ func (s *Server) Run(ctx context.Context) error {
 		}
 		return err
 	}
+	s.opt.before = ended(ctx, &s.opt)
 	n, err := newNode(time.Since(s.born), &s.opt, h, s.born)
 	if err != nil {
 		return err

@@ -1,6 +1,9 @@
 package zonetest
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // some draws a time up to a limit.
 func (s *Sim) some(most time.Duration) time.Duration {
@@ -17,7 +20,10 @@ func (s *Sim) fault() {
 	kind := ""
 	switch s.chance.IntN(12) {
 	case 0, 1, 2, 3:
-		kind = "kill"
+		if s.opt.Buddies && s.now < s.killed+12*time.Second {
+			break // of those who hold the same, one dies at a time
+		}
+		kind, s.killed = "kill", s.now
 		s.killAndRestart(n, s.some(4*time.Second))
 	case 4, 5:
 		kind = "pause"
@@ -83,6 +89,21 @@ func (s *Sim) heal() {
 		clear(n.cut.to)
 		if n.paused > s.now {
 			n.paused = s.now
+		}
+	}
+}
+
+// together cuts some servers off from all that is kept, and from all others but one, and not from
+// each other.
+func (s *Sim) together(until time.Duration, but int, slots ...int) {
+	for _, i := range slots {
+		n := s.nodes[i]
+		n.cut.kept, n.cut.maps = until, until
+		for _, other := range s.nodes {
+			if other.slot != but && !slices.Contains(slots, other.slot) {
+				n.cut.to[other.slot] = until
+				other.cut.to[i] = until
+			}
 		}
 	}
 }

@@ -136,9 +136,16 @@ func (s *Sim) collect(n *node) {
 	if !n.alive {
 		return
 	}
-	from := reflect.ValueOf(n.machine.Stats())
-	to := reflect.ValueOf(&s.report.Stats).Elem()
+	addUp(reflect.ValueOf(&s.report.Stats).Elem(), reflect.ValueOf(n.machine.Stats()))
+}
+
+// addUp adds up counts.
+func addUp(to, from reflect.Value) {
 	for i := range from.NumField() {
+		if from.Field(i).Kind() == reflect.Struct {
+			addUp(to.Field(i), from.Field(i))
+			continue
+		}
 		if from.Field(i).Kind() == reflect.Array {
 			for k := range from.Field(i).Len() {
 				to.Field(i).Index(k).SetUint(to.Field(i).Index(k).Uint() +

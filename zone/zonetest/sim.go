@@ -34,6 +34,9 @@ type Options struct {
 	Panics func(id zone.ID, in *zone.Input) bool
 	// Standby is of zone.Options.
 	Standby bool
+	// Buddies is of zone.Options. Liars say of other servers that they have ended, so that nobody
+	// waits for what they hold: the audit must find what that does.
+	Buddies, Liars bool
 	// NoReplay leaves out computing everything once more for the audit.
 	NoReplay bool
 }
@@ -73,6 +76,8 @@ type Sim struct {
 	faulty bool
 	lives  uint64
 	down   map[zone.ID]time.Duration
+	causes causes
+	killed time.Duration
 	report Report
 
 	settled zone.Tick // when all had a snapshot after which nothing moved
@@ -110,6 +115,10 @@ func New(o Options) *Sim {
 	s.report.Notices = map[zone.NoticeKind]int{}
 	s.kept.appended = func(id zone.ID, r zone.Record) {
 		s.report.Audit.Record(uint32(id), r.Sequence, r.Data)
+	}
+	if o.Buddies {
+		s.causes = causes{audit: s.report.Audit, sent: map[[2]uint32]uint64{}}
+		s.kept.appended = s.causes.record
 	}
 	for i := range o.Zones {
 		id := zone.ID(i + 1)
@@ -171,10 +180,16 @@ func (s *Sim) forNode(n *node, life uint64, t time.Duration, do func()) {
 }
 
 func (s *Sim) start(n *node) {
+	was := n.id
 	s.lives++
 	n.life, n.alive, n.owns = s.lives, true, map[zone.ID]bool{}
 	n.id = zone.ServerID(mix(s.opt.Seed, n.life, 7))
+	before := []zone.ServerID{was}
+	for life := uint64(1); s.opt.Liars && life < 16; life++ {
+		before = append(before, zone.ServerID(mix(s.opt.Seed, life, 7)))
+	}
 	m, err := zone.New(n.clock(), zone.Options{Self: n.id, Standby: s.opt.Standby,
+		Buddies: s.opt.Buddies, Before: before,
 		Body: func(id zone.ID) zone.Body { return NewTokens(id, &s.rules) }})
 	if err != nil {
 		panic(err)
@@ -283,6 +298,7 @@ func (s *Sim) Run() *Report {
 	for i := range s.opt.Zones {
 		last = append(last, s.kept.newest(zone.ID(i+1)))
 	}
+	s.causes.end()
 	s.report.Audit.Finish(last)
 	for _, n := range s.nodes {
 		s.collect(n)
