@@ -91,9 +91,17 @@ func (b *Tab) Do(steps ...chromedp.Action[chromedp.Void]) {
 // Until waits until an expression is true in the page.
 func (b *Tab) Until(what, expression string) {
 	b.T.Helper()
-	_, err := chromedp.Run(b.Ctx,
-		chromedp.Poll[bool]("!!("+expression+")", chromedp.WithPollingInterval(50*time.Millisecond),
+	var err error
+	for end := time.Now().Add(patience); ; {
+		_, err = chromedp.Run(b.Ctx, chromedp.Poll[bool]("!!("+expression+")",
+			chromedp.WithPollingInterval(50*time.Millisecond),
 			chromedp.WithPollingTimeout(patience)))
+		// Another document may have come while the old one was asked.
+		if err == nil || b.Ctx.Err() != nil || time.Now().After(end) ||
+			!strings.Contains(err.Error(), "Cannot find context") {
+			break
+		}
+	}
 	if err != nil {
 		b.Shot("failed")
 		b.T.Fatalf("never happened: %s (%s): %v\n%s", what, expression, err,
