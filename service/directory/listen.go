@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// eventTime is how long a listener may take to take what it is told, and quiet after how long it
-// is told that there is nothing, so that both ends know that the other is there.
-const (
-	eventTime = 10 * time.Second
-	quiet     = 15 * time.Second
-)
+// Quiet is after how long a listener is told that there is nothing, so that both ends know that the
+// other is there.
+const Quiet = 15 * time.Second
+
+// eventTime is how long a listener may take to take what it is told.
+const eventTime = 10 * time.Second
 
 func (a *API) events(c *call) (any, error) {
 	q, err := parseQuestion(c.URL.Query(), false)
@@ -43,7 +43,7 @@ func (c *call) tell(
 	}
 	soon()
 	ok := begin(say)
-	t := time.NewTicker(quiet)
+	t := time.NewTicker(Quiet)
 	defer t.Stop()
 	for ok {
 		select {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"time"
 
@@ -22,6 +23,8 @@ type StartRequest struct {
 	Players int
 	// Tag is what the server must register with, by which it is known.
 	Tag string
+	// Page says that somebody of them plays in a browser, so that the server needs a page.
+	Page bool
 }
 
 // A Starter starts servers.
@@ -37,6 +40,19 @@ var (
 		"one with coeval serve --directory")
 	errBarred = errors.New("nobody of the match is let in")
 )
+
+// noServer says why there is none for a match.
+func noServer(o *lobby.Order) error {
+	if inBrowsers(o) {
+		return fmt.Errorf("somebody plays in a browser, and %w --page", errNoServer)
+	}
+	return errNoServer
+}
+
+// inBrowsers says whether somebody of a match plays in a browser.
+func inBrowsers(o *lobby.Order) bool {
+	return slices.ContainsFunc(o.Players, func(p lobby.Player) bool { return p.Page })
+}
 
 // holdTime is for how long seats are kept: as long as a token lets somebody in, and until the
 // server has said that they came.
@@ -114,7 +130,7 @@ func (l *Lobby) finish(o *lobby.Order, err error) {
 // begin starts a server and waits until it is listed.
 func (l *Lobby) begin(o *lobby.Order, tag string) error {
 	over, stop, err := l.opt.Starter.Start(StartRequest{Game: o.Game, Version: o.Version,
-		Level: o.Level, Room: o.Room, Players: len(o.Players), Tag: tag})
+		Level: o.Level, Room: o.Room, Players: len(o.Players), Tag: tag, Page: inBrowsers(o)})
 	if errors.Is(err, ErrBusy) {
 		return errors.New("no server has room, and as many are being started as may be: try " +
 			"again in some seconds")
@@ -163,7 +179,7 @@ func (l *Lobby) place(o *lobby.Order, tag string) error {
 	}
 	i := lobby.Choose(o.Players, o.Region, list)
 	if i < 0 {
-		return errNoServer
+		return noServer(o)
 	}
 	starts, n := l.starts(o, entries[i])
 	if n == 0 {
@@ -179,7 +195,8 @@ func (l *Lobby) place(o *lobby.Order, tag string) error {
 // suits says whether a match can be at a server.
 func (l *Lobby) suits(e *listed, o *lobby.Order, tag string) bool {
 	if e.Game != o.Game || e.Mode == Relay || o.Version != "" && e.Version != o.Version ||
-		o.Level != "" && e.Level != o.Level || !l.api.issues(e) && doorOf(e) == "" {
+		o.Level != "" && e.Level != o.Level || !l.api.issues(e) && doorOf(e) == "" ||
+		inBrowsers(o) && !slices.ContainsFunc(e.Places, hasPage) {
 		return false
 	}
 	if tag != "" {
@@ -210,6 +227,9 @@ func (l *Lobby) starts(o *lobby.Order, e *listed) (out map[uint64]*lobby.Start, 
 		out[p.Client] = s
 		place := nearestPlace(p, e)
 		s.UDP, s.WS, s.WT = place.Addresses.UDP, place.Addresses.WS, place.Addresses.WT
+		if hasPage(*place) {
+			s.Page = pageOf(place)
+		}
 		who := Account{Client: p.Client, Name: p.Name}
 		if !l.api.issues(e) {
 			s.Door = doorOf(e)
@@ -224,13 +244,37 @@ func (l *Lobby) starts(o *lobby.Order, e *listed) (out map[uint64]*lobby.Start, 
 	return out, n
 }
 
-// nearestPlace is the place of an entry that is nearest to a player.
+// nearestPlace is the place of an entry that is nearest to a player: for one in a browser, of those
+// with a page.
 func nearestPlace(p *lobby.Player, e *listed) *Place {
-	best, least := 0, -1
+	best, least := -1, -1
 	for i := range e.Places {
-		if t, ok := p.Trips[e.Places[i].Region]; ok && (least < 0 || t < least) {
-			best, least = i, t
+		if p.Page && !hasPage(e.Places[i]) {
+			continue
+		}
+		t, ok := p.Trips[e.Places[i].Region]
+		if best < 0 || ok && (least < 0 || t < least) {
+			best = i
+			if ok {
+				least = t
+			}
 		}
 	}
-	return &e.Places[best]
+	return &e.Places[max(best, 0)]
+}
+
+// hasPage says whether people play on a page of a place.
+func hasPage(p Place) bool { return p.Page && p.Addresses.WS != "" }
+
+// pageOf is where the page of a place is: at the root of where its WebSocket is.
+func pageOf(p *Place) string {
+	u, err := url.Parse(p.Addresses.WS)
+	if err != nil {
+		return "" // addresses were checked when they were claimed
+	}
+	scheme := "http"
+	if u.Scheme == "wss" {
+		scheme = "https"
+	}
+	return (&url.URL{Scheme: scheme, Host: u.Host, Path: "/"}).String()
 }

@@ -38,6 +38,13 @@ func (x *Guest) Type(ctx context.Context, line string) (bool, error) { return x.
 
 // Look tells what is new.
 func (x *Guest) Look(ctx context.Context) error {
-	_, err := x.g.poll(ctx)
+	is, err := x.g.member.Me(ctx)
+	_, err = x.g.take(ctx, &report{is, err})
+	return err
+}
+
+// Attend tells what is new as the command does, until the context ends.
+func (x *Guest) Attend(ctx context.Context) error {
+	_, err := x.g.attend(ctx)
 	return err
 }

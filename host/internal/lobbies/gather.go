@@ -31,6 +31,7 @@ type gathering struct {
 	typed <-chan string // lines; nil or closed if there are none
 
 	room   lobby.Room // as it was last seen
+	heard  int        // the number of the last line of chat that was told
 	old    string     // the match that was before
 	began  bool       // the host has asked for the start
 	waited bool       // in a queue, of which was told
@@ -38,11 +39,8 @@ type gathering struct {
 	away   time.Time  // since when the directory does not answer
 }
 
-// pollEvery is how often the directory is asked, and awayFor for how long it may be silent.
-const (
-	pollEvery = 400 * time.Millisecond
-	awayFor   = 30 * time.Second
-)
+// awayFor is for how long the directory may be silent.
+const awayFor = 30 * time.Second
 
 // listen reads lines that somebody types.
 func listen(in *os.File, headless bool) <-chan string {
@@ -64,13 +62,14 @@ func (g *gathering) gather(ctx context.Context, p *cli.Program) (*lobby.Start, e
 	if err := g.enter(ctx, p); err != nil {
 		return nil, err
 	}
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
+	return g.attend(ctx)
+}
+
+// attend tells what happens and does what is typed, until there is a match.
+func (g *gathering) attend(ctx context.Context) (*lobby.Start, error) {
+	reports, stop := watch(ctx, g.member)
+	defer stop()
 	for {
-		start, err := g.poll(ctx)
-		if start != nil || err != nil {
-			return start, err
-		}
 		select {
 		case <-ctx.Done():
 			g.leave(context.WithoutCancel(ctx))
@@ -88,7 +87,14 @@ func (g *gathering) gather(ctx context.Context, p *cli.Program) (*lobby.Start, e
 			if err != nil {
 				fmt.Fprintln(g.out, "!", clean(err.Error()))
 			}
-		case <-tick.C:
+		case r := <-reports:
+			if ctx.Err() != nil {
+				continue // one leaves before one goes
+			}
+			start, err := g.take(ctx, &r)
+			if start != nil || err != nil {
+				return start, err
+			}
 		}
 	}
 }
@@ -144,9 +150,9 @@ func (g *gathering) leave(ctx context.Context) {
 	}
 }
 
-// poll asks how it is, and tells what is new.
-func (g *gathering) poll(ctx context.Context) (*lobby.Start, error) {
-	is, err := g.member.Me(ctx)
+// take tells what is new.
+func (g *gathering) take(ctx context.Context, r *report) (*lobby.Start, error) {
+	is, err := &r.is, r.err
 	var said *directory.Error
 	switch {
 	case err == nil:
@@ -223,23 +229,20 @@ func (g *gathering) tell(r *lobby.Room, me uint64) {
 	if r.Host == me && g.room.Host != 0 && g.room.Host != me {
 		fmt.Fprintln(g.out, "you are the host now")
 	}
-	for _, l := range newLines(g.room.Chat, r.Chat) {
+	for _, l := range r.Chat {
+		switch missed := l.Number - g.heard - 1; {
+		case missed < 0:
+			continue // it was told
+		case missed > 0 && g.heard > 0:
+			fmt.Fprintf(g.out, "! %d lines that were said meanwhile are lost\n", missed)
+		}
+		g.heard = l.Number
 		fmt.Fprintf(g.out, "%s: %s\n", clean(l.Name), clean(l.Text))
 	}
 	if r.Why != "" && r.Why != g.why {
 		fmt.Fprintln(g.out, "!", clean(r.Why))
 	}
 	g.why, g.room = r.Why, *r
-}
-
-// newLines are those of a chat that were not there before; a room remembers the last ones.
-func newLines(before, now []lobby.Line) []lobby.Line {
-	for from := range before {
-		if rest := before[from:]; len(rest) <= len(now) && slices.Equal(rest, now[:len(rest)]) {
-			return now[len(rest):]
-		}
-	}
-	return now
 }
 
 // maybeStart starts the match by itself, if that was asked for and it can be.

@@ -145,8 +145,7 @@ func (c *Client) send(
 	}
 	r, err := c.http.Do(q)
 	if err != nil {
-		return fmt.Errorf("the directory at %s does not answer: check its URL, and that it "+
-			"runs: %w", c.base, err)
+		return c.silent(err)
 	}
 	defer r.Body.Close()
 	said, err := io.ReadAll(io.LimitReader(r.Body, mostAnswer))
@@ -154,18 +153,31 @@ func (c *Client) send(
 		return fmt.Errorf("the directory at %s did not answer to the end: %w", c.base, err)
 	}
 	if r.StatusCode != http.StatusOK {
-		e := &directory.Error{Status: r.StatusCode}
-		if json.Unmarshal(said, e) != nil || e.Message == "" {
-			e.Message = fmt.Sprintf("%s answers %s, which no directory does: check its URL",
-				c.base, r.Status)
-		}
-		return e
+		return c.refusal(r, said)
 	}
-	if into == nil {
-		return nil
-	}
-	if err := json.Unmarshal(said, into); err != nil {
-		return fmt.Errorf("%s does not answer as a directory does: check its URL", c.base)
+	if into != nil && json.Unmarshal(said, into) != nil {
+		return c.nonsense()
 	}
 	return nil
+}
+
+// refusal is what a directory says that does not do what was asked.
+func (c *Client) refusal(r *http.Response, said []byte) error {
+	e := &directory.Error{Status: r.StatusCode}
+	if json.Unmarshal(said, e) != nil || e.Message == "" {
+		e.Message = fmt.Sprintf("%s answers %s, which no directory does: check its URL", c.base,
+			r.Status)
+	}
+	return e
+}
+
+// silent is that there is no answer.
+func (c *Client) silent(err error) error {
+	return fmt.Errorf("the directory at %s does not answer: check its URL, and that it runs: %w",
+		c.base, err)
+}
+
+// nonsense is that an answer is none of a directory.
+func (c *Client) nonsense() error {
+	return fmt.Errorf("%s does not answer as a directory does: check its URL", c.base)
 }

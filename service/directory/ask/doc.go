@@ -4,4 +4,11 @@
 //	c, err := ask.New("https://find.example.org", nil)
 //	list, err := c.Entries(ctx, ask.Filter{Game: "pong", Room: true})
 //	t, err := c.Token(ctx, list[0].ID, "")
+//
+// A Member is somebody in its lobby. Follow tells where they are, as it happens:
+//
+//	secret, err := c.NewAccount(ctx)
+//	me := c.As(secret)
+//	room, err := me.Join(ctx, "KDMQWZ", lobby.Profile{Name: "ann"})
+//	err = me.Follow(ctx, func(is lobby.Mine) error { return show(is.Room, is.Start) })
 package ask

@@ -59,6 +59,8 @@ type Profile struct {
 	Skill int            `json:"skill,omitempty"`
 	// Data is for the game's own rule.
 	Data string `json:"data,omitempty"`
+	// Page says that they play in a browser, so that the match has to be at a server with a page.
+	Page bool `json:"page,omitempty"`
 }
 
 // A Player is somebody with what they said of themselves.

@@ -32,6 +32,8 @@ type Start struct {
 	Token   string `json:"token,omitempty"`
 	Expires int64  `json:"expires,omitempty"`
 	Door    string `json:"door,omitempty"`
+	// Page is the server's page, for those who play in a browser.
+	Page string `json:"page,omitempty"`
 	// Why is why this player is not let in, if so.
 	Why string `json:"why,omitempty"`
 }

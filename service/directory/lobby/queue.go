@@ -67,7 +67,7 @@ func (l *Lobby) Enqueue(
 	}
 	p.Profile = me
 	if p.unit == nil {
-		l.wait(&unit{key: queueKey{game, version}, people: []*person{p}, since: now})
+		l.wait(now, &unit{key: queueKey{game, version}, people: []*person{p}, since: now})
 	}
 	return p.unit.view(now), nil
 }
@@ -97,11 +97,11 @@ func (l *Lobby) EnqueueRoom(now time.Duration, w Who, code string) (*Room, error
 		u.people = append(u.people, m.person)
 	}
 	r.unit = u
-	l.wait(u)
+	l.wait(now, u)
 	return l.changed(r), nil
 }
 
-func (l *Lobby) wait(u *unit) {
+func (l *Lobby) wait(now time.Duration, u *unit) {
 	q := l.queues[u.key]
 	if q == nil {
 		q = &queue{}
@@ -112,6 +112,7 @@ func (l *Lobby) wait(u *unit) {
 	}
 	q.units = append(q.units, u)
 	l.counts.Queued += uint64(len(u.people))
+	l.tell(u.everyone(), *u.view(now))
 }
 
 // Dequeue has somebody wait no more; with them their room.

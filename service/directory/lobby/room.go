@@ -44,11 +44,13 @@ type Member struct {
 	Team  int  `json:"team"` // from 1, or 0 for none
 }
 
-// A Line is one of chat.
+// A Line is one of chat. Number counts those of a room, from 1: so nobody takes one twice who hears
+// it, and finds it in the room as well.
 type Line struct {
-	From uint64 `json:"from,string"`
-	Name string `json:"name"`
-	Text string `json:"text"`
+	Number int    `json:"number"`
+	From   uint64 `json:"from,string"`
+	Name   string `json:"name"`
+	Text   string `json:"text"`
 }
 
 // A Room is a room as it is seen at one moment.
@@ -70,6 +72,7 @@ type room struct {
 	code    string
 	members []*member // in the order in which they came
 	lines   []Line
+	said    int // lines so far
 	kicked  []uint64
 	sources []netip.Addr // of those kicked who have no account
 	unit    *unit        // while it waits
@@ -381,7 +384,8 @@ func (l *Lobby) Say(now time.Duration, w Who, code, text string) error {
 	if !m.chat.pass(now) {
 		return errFast
 	}
-	line := Line{m.Client, m.Name, text}
+	r.said++
+	line := Line{r.said, m.Client, m.Name, text}
 	if len(r.lines) == mostLines {
 		r.lines = slices.Delete(r.lines, 0, 1)
 	}

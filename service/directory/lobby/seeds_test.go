@@ -29,7 +29,7 @@ type evening struct {
 	now     time.Duration
 	codes   []string
 	open    []lobby.Order
-	rooms   map[uint64]*lobby.Room
+	heard   map[uint64]*lobby.Mine // what each makes of what they were told
 	waits   map[uint64]bool
 	starts  map[uint64]int
 	kicked  map[string]map[uint64]bool
@@ -39,7 +39,7 @@ type evening struct {
 const people = 24
 
 func newEvening(seed uint64) *evening {
-	e := &evening{Rand: rand.New(rand.NewPCG(seed, 1)), rooms: map[uint64]*lobby.Room{},
+	e := &evening{Rand: rand.New(rand.NewPCG(seed, 1)), heard: map[uint64]*lobby.Mine{},
 		waits: map[uint64]bool{}, starts: map[uint64]int{}, kicked: map[string]map[uint64]bool{},
 		ordered: map[uint64]bool{}}
 	e.l = lobby.New(lobby.Options{Random: e.Uint64, MostRooms: 6, MostFrom: 10,
@@ -151,13 +151,13 @@ func (e *evening) act() error {
 func (e *evening) hear() {
 	for _, c := range e.l.Changes() {
 		for _, to := range c.To {
+			if e.heard[to] == nil {
+				e.heard[to] = &lobby.Mine{}
+			}
+			for range 1 + e.IntN(2) { // a line that is heard twice is taken once
+				e.heard[to].Hear(c.Data)
+			}
 			switch x := c.Data.(type) {
-			case *lobby.Room:
-				e.rooms[to] = x
-			case lobby.Out:
-				if e.rooms[to] != nil && e.rooms[to].Code == x.Room {
-					delete(e.rooms, to)
-				}
 			case lobby.Queued:
 				e.waits[to] = !x.Gone
 			case lobby.Start:
@@ -198,16 +198,16 @@ func (e *evening) told() error {
 	for n := uint64(1); n <= people; n++ {
 		from := netip.AddrFrom4([4]byte{10, 0, 0, byte(n % 3)})
 		is := e.l.Ping(e.now, lobby.Who{Client: n, From: from})
-		told := e.rooms[n]
-		if (is.Room == nil) != (told == nil) {
-			return fmt.Errorf("%d was told %+v, and it is %+v", n, told, is.Room)
+		told := e.heard[n]
+		if told == nil {
+			told = &lobby.Mine{}
 		}
-		if told != nil {
-			x, y := *told, *is.Room
-			x.Chat, y.Chat = nil, nil
-			if !reflect.DeepEqual(x, y) {
-				return fmt.Errorf("%d was told %+v, and it is %+v", n, x, y)
-			}
+		if !reflect.DeepEqual(told.Room, is.Room) {
+			return fmt.Errorf("%d was told %+v, and it is %+v", n, told.Room, is.Room)
+		}
+		if (told.Queue == nil) != (is.Queue == nil) || told.Queue != nil &&
+			(told.Queue.Matched != is.Queue.Matched || told.Queue.Why != is.Queue.Why) {
+			return fmt.Errorf("%d was told %+v, and it is %+v", n, told.Queue, is.Queue)
 		}
 		if is.Queue == nil && e.waits[n] {
 			return fmt.Errorf("%d waits and is lost", n)

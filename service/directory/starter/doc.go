@@ -9,7 +9,9 @@
 //	LOBBY_ROOM                               the code of the room; empty for a match of a queue
 //	LOBBY_PLAYERS                            how many come
 //	LOBBY_TAG                                the tag by which the server must register
+//	LOBBY_PAGE                               true if somebody plays in a browser, or false
 //	COEVAL_TAG, COEVAL_DIRECTORY             so that coeval serve does, without flags
+//	COEVAL_PAGE                              true for browsers, so that coeval serve has a page
 //
 // It may be the server itself, or hand over to something else and end with exit status 0. Nothing
 // else named COEVAL_ is handed on: that is the directory's own.

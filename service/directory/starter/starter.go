@@ -67,7 +67,11 @@ func (s *Starter) Start(r directory.StartRequest) (<-chan error, func(), error) 
 	cmd.WaitDelay = endTime
 	cmd.Env = append(environ(os.Environ()), "LOBBY_GAME="+r.Game, "LOBBY_VERSION="+r.Version,
 		"LOBBY_LEVEL="+r.Level, "LOBBY_ROOM="+r.Room, "LOBBY_TAG="+r.Tag,
-		fmt.Sprintf("LOBBY_PLAYERS=%d", r.Players), "COEVAL_TAG="+r.Tag)
+		fmt.Sprintf("LOBBY_PLAYERS=%d", r.Players), fmt.Sprintf("LOBBY_PAGE=%t", r.Page),
+		"COEVAL_TAG="+r.Tag)
+	if r.Page {
+		cmd.Env = append(cmd.Env, "COEVAL_PAGE=true")
+	}
 	if s.opt.URL != "" {
 		cmd.Env = append(cmd.Env, "COEVAL_DIRECTORY="+s.opt.URL)
 	}

@@ -43,9 +43,9 @@ func TestStart(t *testing.T) {
 	s := starter.New(starter.Options{Most: 2, URL: "http://d",
 		Log: slog.New(slog.NewTextHandler(log, nil)),
 		Command: `echo "<$LOBBY_GAME $LOBBY_PLAYERS $COEVAL_TAG $COEVAL_DIRECTORY` +
-			`$COEVAL_LISTEN>"; $LOBBY_LEVEL`})
+			`$COEVAL_LISTEN $LOBBY_PAGE $COEVAL_PAGE>"; $LOBBY_LEVEL`})
 	over, _, err := s.Start(directory.StartRequest{Game: "tanks", Level: "exit 3", Players: 4,
-		Tag: "match-1"})
+		Tag: "match-1", Page: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestStart(t *testing.T) {
 	if _, _, err := s.Start(long); !errors.Is(err, directory.ErrBusy) {
 		t.Errorf("after the end: %v", err)
 	}
-	if !strings.Contains(log.String(), "<tanks 4 match-1 http://d>") {
+	if !strings.Contains(log.String(), "<tanks 4 match-1 http://d true true>") {
 		t.Error(log.String())
 	}
 }
