@@ -101,7 +101,8 @@ func (b *Bundle) Sizes() (plain, gzip, zstd int) {
 }
 
 // PageSize is how many bytes the page of a game has, compressed. Those of mirrors and peers are
-// pages of the demo, that of matches at a relay is another, and so are those for looking inside.
+// pages of the demo, those of rooms and of matches at a relay are others, and so are those for
+// looking inside.
 func PageSize() (n int) {
 	list, err := assets.ReadDir("assets")
 	if err != nil {
@@ -109,7 +110,7 @@ func PageSize() (n int) {
 	}
 	for _, f := range list {
 		switch page, _, _ := strings.Cut(f.Name(), "."); page {
-		case "mirrors", "peers", "match", "tool", "paint", "replay", "replaytables",
+		case "mirrors", "peers", "match", "rooms", "tool", "paint", "replay", "replaytables",
 			"pane":
 			continue
 		}

@@ -37,7 +37,8 @@ type Options struct {
 	// Connect are the origins that the page may connect to besides its own, such as
 	// https://127.0.0.1:4433.
 	Connect []string
-	// Servers, if set, has the page list other servers of the title: at /servers.
+	// Servers, if set, has the page list other servers of the title, at /servers, and has players
+	// gather before a match, at /rooms.
 	Servers *Servers
 	// Settings, if set, is what match.html is told, as JSON: at match.json.
 	Settings []byte
@@ -68,8 +69,9 @@ func Page(o Options) http.Handler {
 	}
 	if o.Servers != nil {
 		// It asks whatever the directory lists, so it may connect anywhere; the game may not.
-		mux.HandleFunc("GET /servers", serveAsset("servers.html",
-			policyOf([]string{"http:", "https:"}), o.name))
+		anywhere := policyOf([]string{"http:", "https:"})
+		mux.HandleFunc("GET /servers", serveAsset("servers.html", anywhere, o.name))
+		mux.HandleFunc("GET /rooms", serveAsset("rooms.html", anywhere, o.name))
 		mux.HandleFunc("GET /servers.json", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Cache-Control", "no-store")
