@@ -144,6 +144,9 @@ type Snapshot struct {
 	// Stay is which of the worlds that were in the folder this one goes on with, where there may be
 	// several: a mirror that came into a group anew has another. Zero is for one that is alone.
 	Stay uint64
+	// Base is how many ticks its group of mirrors had when the world of this level began, which
+	// counts its own from 0. It is zero for the first level, and for a game that is alone.
+	Base world.Tick
 	// At is when it was, for whoever wants to go back to a moment. It decides nothing.
 	At time.Time
 }
@@ -155,7 +158,7 @@ func (f *Folder) Begin(s *Snapshot) error {
 	if f.journal.err == errPeek {
 		return errPeek
 	}
-	attached, err := appendStart(nil, s.Stay, &s.Level, s.Seats)
+	attached, err := appendStart(nil, s)
 	if err != nil {
 		return err
 	}

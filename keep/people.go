@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -59,6 +58,7 @@ const (
 	attachedStart = 1 // to the world that a chapter begins with: the level and all seats
 	attachedSeats = 2 // to a tick: the seats that have changed in it
 	attachedStay  = 3 // as the first, of a mirror: with its stay before the level
+	attachedBase  = 4 // as that, of a later level: with stay and base before the level
 )
 
 // What of a seat can be kept.
@@ -75,17 +75,22 @@ const (
 )
 
 // appendStart writes what is attached to the beginning of a chapter.
-func appendStart(b []byte, stay uint64, l *game.Level, seats []Seat) ([]byte, error) {
-	if stay == 0 {
+func appendStart(b []byte, s *Snapshot) ([]byte, error) {
+	l := &s.Level
+	switch {
+	case s.Stay == 0:
 		b = append(b, attachedStart)
-	} else {
-		b = binary.LittleEndian.AppendUint64(append(b, attachedStay), stay)
+	case s.Base == 0:
+		b = binary.LittleEndian.AppendUint64(append(b, attachedStay), s.Stay)
+	default:
+		b = binary.LittleEndian.AppendUint64(append(b, attachedBase), s.Stay)
+		b = binary.AppendUvarint(b, uint64(s.Base))
 	}
 	b = appendText(b, l.Name)
 	b = binary.LittleEndian.AppendUint64(b, l.Seed)
 	b = binary.LittleEndian.AppendUint64(b, l.Secret)
 	b = binary.AppendUvarint(b, uint64(len(l.Data)))
-	return appendSeats(append(b, l.Data...), seats)
+	return appendSeats(append(b, l.Data...), s.Seats)
 }
 
 // appendChanges writes what is attached to a tick.
@@ -126,28 +131,40 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// parseStart reads what appendStart wrote.
-func parseStart(data []byte) (stay uint64, l game.Level, seats []Seat, err error) {
-	p := parser{data: data}
-	if len(data) > 0 && data[0] == attachedStay {
-		p.kind(attachedStay)
-		stay = p.fixed()
-	} else {
-		p.kind(attachedStart)
+// maxBase keeps ticks from overflowing.
+const maxBase = 1 << 56
+
+// parseStart reads what appendStart wrote: all of a snapshot but its world.
+func parseStart(data []byte) (s Snapshot, err error) {
+	p, l := parser{data: data}, &s.Level
+	kind := byte(attachedStart)
+	if len(data) > 0 && (data[0] == attachedStay || data[0] == attachedBase) {
+		kind = data[0]
+	}
+	p.kind(kind)
+	if kind != attachedStart {
+		s.Stay = p.fixed()
+	}
+	if kind == attachedBase {
+		s.Base = world.Tick(p.upTo(maxBase))
 	}
 	l.Name = string(p.bytes(maxName))
 	l.Seed, l.Secret = p.fixed(), p.fixed()
 	if level := p.bytes(uint64(len(data))); len(level) > 0 {
 		l.Data = slices.Clone(level)
 	}
-	seats = p.seats()
+	s.Seats = p.seats()
 	if err = p.end(); err == nil {
 		err = l.Check()
 	}
-	if err == nil && stay == 0 && data[0] == attachedStay {
+	switch {
+	case err != nil:
+	case kind != attachedStart && s.Stay == 0:
 		err = errors.New("a stay without a number")
+	case kind == attachedBase && s.Base == 0:
+		err = errors.New("a later level without a base")
 	}
-	return stay, l, seats, err
+	return s, err
 }
 
 // parseChanges reads what appendChanges wrote.

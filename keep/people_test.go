@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/world"
 )
 
 // FuzzAttached is given what is attached to records. What is read is written as it was.
@@ -14,7 +15,20 @@ func FuzzAttached(f *testing.F) {
 		{Client: 7, Player: 1, Name: "ada", Inside: true}, {Player: 2, Empty: true},
 		{Client: 1 << 63, Player: 65535, UserData: []byte{1, 2}},
 	}
-	start, err := appendStart(nil, 0, &game.Level{Name: "x", Seed: 1, Data: []byte("map")}, seats)
+	first := Snapshot{Level: game.Level{Name: "x", Seed: 1, Data: []byte("map")}, Seats: seats}
+	for _, base := range []world.Tick{0, 7200} {
+		start, err := appendStart(nil, &first)
+		if err != nil {
+			f.Fatal(err)
+		}
+		got, err := parseStart(start)
+		if err != nil || got.Stay != first.Stay || got.Base != first.Base {
+			f.Errorf("%+v, %v", got, err)
+		}
+		f.Add(start)
+		first.Stay, first.Base = 5, base
+	}
+	start, err := appendStart(nil, &first)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -30,8 +44,8 @@ func FuzzAttached(f *testing.F) {
 	f.Add(changes)
 	f.Add(changes[:5])
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if stay, l, seats, err := parseStart(data); err == nil {
-			again, err := appendStart(nil, stay, &l, seats)
+		if s, err := parseStart(data); err == nil {
+			again, err := appendStart(nil, &s)
 			if err != nil || len(again) > len(data) {
 				t.Errorf("%d bytes are written as %d, %v", len(data), len(again), err)
 			}

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/coeval-dev/coeval/convert"
-	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/trace"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -123,7 +122,7 @@ func (f *Folder) isOf(name string, stay uint64) error {
 		return err
 	}
 	defer c.close()
-	if c.stay != stay {
+	if c.start.Stay != stay {
 		return errOtherStay
 	}
 	return nil
@@ -140,7 +139,8 @@ func (f *Folder) replay(name string, until world.Tick, bounded bool) (*Kept, err
 	k := &Kept{Chapter: name, From: good, Compared: 1}
 	if c.report != nil {
 		err := c.skip(f, k)
-		k.Snapshot = Snapshot{World: c.world, Level: c.level, Seats: c.seats.list()}
+		k.Snapshot = Snapshot{World: c.world, Level: c.start.Level, Base: c.start.Base,
+			Seats: c.seats.list()}
 		return k, err
 	}
 	for !bounded || c.world.Tick() < until {
@@ -165,7 +165,8 @@ func (f *Folder) replay(name string, until world.Tick, bounded bool) (*Kept, err
 	if c.fault != nil {
 		return nil, &ChapterError{name, good, c.fault}
 	}
-	k.Snapshot = Snapshot{World: c.world, Level: c.level, Seats: c.seats.list(), Stay: c.stay}
+	k.Snapshot = c.start
+	k.World, k.Seats = c.world, c.seats.list()
 	return k, nil
 }
 
@@ -175,8 +176,7 @@ type chapter struct {
 	reader *trace.Reader
 	world  *world.World
 	in     *world.Inputs
-	level  game.Level
-	stay   uint64
+	start  Snapshot // but for its world
 	seats  seated
 	fault  error           // of the game, which ends it
 	report *convert.Report // of how it was converted, if another version has written it
@@ -232,11 +232,10 @@ func (c *chapter) begin(f *Folder) (err error) {
 	if err != nil {
 		return err
 	}
-	var seats []Seat
-	if c.stay, c.level, seats, err = parseStart(rec.Attached); err != nil {
+	if c.start, err = parseStart(rec.Attached); err != nil {
 		return fmt.Errorf("its level: %w", err)
 	}
-	c.seats.change(seats)
+	c.seats.change(c.start.Seats)
 	data, err := rec.State()
 	if err != nil {
 		return err

@@ -144,16 +144,17 @@ func (c *Chapter) read(in io.Reader, until world.Tick) error {
 	if err != nil {
 		return err
 	}
-	stay, level, list, err := parseStart(rec.Attached)
+	start, err := parseStart(rec.Attached)
 	if err != nil {
 		return fmt.Errorf("its level: %w", err)
 	}
 	if _, err := rec.State(); err != nil {
 		return err
 	}
-	c.Stay, c.Level, c.Last, c.Whole = stay, level.Name, rec.Tick, r.Counts().Bytes
+	c.Stay, c.Level, c.Last, c.Whole = start.Stay, start.Level.Name, rec.Tick, r.Counts().Bytes
 	seats := seated{}
-	seats.change(list)
+	seats.change(start.Seats)
+	var changed []Seat
 	for err == nil && c.Last < until {
 		if rec, err = r.Next(); err != nil {
 			break
@@ -163,10 +164,10 @@ func (c *Chapter) read(in io.Reader, until world.Tick) error {
 			break
 		}
 		if rec.Attached != nil {
-			if list, err = parseChanges(rec.Attached); err != nil {
+			if changed, err = parseChanges(rec.Attached); err != nil {
 				break
 			}
-			seats.change(list)
+			seats.change(changed)
 		}
 		c.Last, c.Whole = rec.Tick, r.Counts().Bytes
 	}

@@ -151,8 +151,8 @@ func (c *chapter) convert(f *Folder, rec *trace.Record, data []byte) error {
 	}
 	var o convert.Options
 	if f.opt.Fresh != nil {
-		if o.Fresh, err = f.opt.Fresh(c.level); err != nil {
-			return fmt.Errorf("%w: its level %q: %w", ErrOtherVersion, c.level.Name, err)
+		if o.Fresh, err = f.opt.Fresh(c.start.Level); err != nil {
+			return fmt.Errorf("%w: its level %q: %w", ErrOtherVersion, c.start.Level.Name, err)
 		}
 	}
 	c.world, c.report, err = convert.World(f.game, d, data, o)

@@ -53,6 +53,8 @@
 // A mirror that joins is sent another's Settled world and what Pending lists there, and starts from
 // these.
 //
+// A world that began later than the group, such as that of another level, has a timeline by Shift.
+//
 // # Time
 //
 // Tick n is due n tick lengths after time zero, which mirrors agree on. What comes in until then is

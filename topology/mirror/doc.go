@@ -69,6 +69,7 @@
 //	handover.go           what a newcomer is sent
 //	keeping.go, revive.go what is kept on disk, and how mirrors come back after a crash
 //	halt.go               how a group gives its game to another
+//	level.go, turn.go     how all agree on another level, and begin it
 //
 // docs/architecture.md follows a command through them, from one mirror's client to another's.
 //

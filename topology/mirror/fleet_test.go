@@ -198,21 +198,24 @@ func (s *machine) kill() {
 
 // judge compares every settled world with those of the others.
 func (s *machine) judge(w *world.World, _ *world.Inputs) {
-	if s.settled != 0 && w.Tick() != s.settled+1 {
-		s.fail("%s settles tick %d after %d", s.name, w.Tick(), s.settled)
+	t := w.Tick()
+	if s.mirror != nil {
+		t = s.mirror.at(w)
 	}
-	s.settled = w.Tick()
+	if s.settled != 0 && t != s.settled+1 {
+		s.fail("%s settles tick %d after %d", s.name, t, s.settled)
+	}
+	s.settled = t
 	if s.rogue {
 		return
 	}
 	h := w.Hash()
-	if other, ok := s.hashes[w.Tick()]; !ok {
-		s.hashes[w.Tick()], s.by[w.Tick()] = h, s.name
+	if other, ok := s.hashes[t]; !ok {
+		s.hashes[t], s.by[t] = h, s.name
 	} else if other == h || s.o.Timeline == "bucket" { // which promises nothing
 		s.differs = 0
 	} else if s.differs = cmp.Or(s.differs, s.net.Now()); s.net.Now()-s.differs >= s.quarrel {
-		s.fail("%s settles tick %d otherwise than %s, since %v", s.name, w.Tick(), s.by[w.Tick()],
-			s.differs)
+		s.fail("%s settles tick %d otherwise than %s, since %v", s.name, t, s.by[t], s.differs)
 	}
 	if s.o.Server.Title != arenaTitle {
 		return

@@ -35,6 +35,9 @@ type halt struct {
 // over says that the game is another group's, as far as this mirror has heard.
 func (h *halt) over() bool { return h.ceded != 0 }
 
+// last is the last tick that counts, of a world that began at a tick of the group.
+func (h *halt) last(base world.Tick) world.Tick { return max(h.at, base) - base }
+
 // closed says whether nothing counts for a tick any more.
 func (h *halt) closed(t world.Tick) bool { return h.at != 0 && t > h.at }
 
@@ -81,7 +84,7 @@ func (m *Mirror) Halt(limit time.Duration) error {
 	switch {
 	case m.pause.on():
 		return ErrPaused
-	case m.halt.at == 0:
+	case m.halt.at == 0: // not while a level comes to its end, which is over soon
 		m.queue(item{kind: itemHalt, what: haltAsk, load: uint32(limit / time.Millisecond)})
 	}
 	return nil
@@ -110,7 +113,8 @@ func (m *Mirror) Cede(t world.Tick, to []netip.AddrPort) error {
 		return fmt.Errorf("mirror: %d servers to send players to: name one, and not more than fit "+
 			"into %d bytes", len(to), maxServers)
 	}
-	if t != 0 && m.halt.at == t && !m.halt.over() {
+	t += m.levels.base
+	if m.halt.at == t && !m.halt.over() {
 		m.queue(item{kind: itemHalt, what: haltCedeAsk, tick: t, text: text})
 	}
 	return nil
@@ -128,7 +132,7 @@ func (m *Mirror) canHalt() error {
 
 // Halting says how far a group is with giving its game away.
 type Halting struct {
-	// Tick is the last that counts, or 0 if the group does not halt.
+	// Tick is the last of the world that counts, or 0 if the group does not halt.
 	Tick world.Tick
 	// Final says that all mirrors hold everything up to there, so that Final gives the world.
 	Final bool
@@ -146,7 +150,8 @@ func (m *Mirror) Halting() Halting {
 	if h.at == 0 || !m.goesOn() {
 		return Halting{}
 	}
-	return Halting{Tick: h.at, Final: m.settle.bound() >= h.at,
+	final := m.settle.bound() >= h.at && m.levels.next == 0
+	return Halting{Tick: h.last(m.levels.base), Final: final,
 		Ceded: h.over() && h.marks && m.settle.held >= h.ceded, To: slices.Clone(h.to),
 		Still: max(m.clock.now()-m.pause.shift-timeline.NewClock(m.line.Settled()).Time(h.at), 0)}
 }
@@ -162,7 +167,7 @@ func (m *Mirror) Final() (*keep.Snapshot, error) {
 	o.Ahead = m.opt.window() + m.slack() + mostHalt
 	o.HashEvery = -1
 	for c := range m.line.Pending {
-		if c.Tick <= h.Tick {
+		if c.Tick -= m.levels.base; c.Tick <= h.Tick {
 			c.Image, c.Data = append([]int32(nil), c.Image...), append([]byte(nil), c.Data...)
 			o.Pending = append(o.Pending, c)
 		}
@@ -178,11 +183,7 @@ func (m *Mirror) Final() (*keep.Snapshot, error) {
 	if w.Tick() != h.Tick {
 		return nil, fmt.Errorf("mirror: the last world is of tick %d, want %d", w.Tick(), h.Tick)
 	}
-	m.keeping.version = 0 // who sits there is found for this tick, and again for what is settled
-	s := &keep.Snapshot{World: w.Host().Clone(), Level: m.show.level}
-	s.Seats = append(s.Seats, m.seatsAt(h.Tick)...)
-	m.keeping.version = 0
-	return s, nil
+	return m.snapshot(w), nil
 }
 
 // Present is the settled game, for whoever wants to try whether it could take it.
@@ -190,21 +191,28 @@ func (m *Mirror) Present() (*keep.Snapshot, error) {
 	if !m.goesOn() {
 		return nil, errIdle
 	}
-	w := m.line.Settled()
+	return m.snapshot(m.line.Settled()), nil
+}
+
+// snapshot is the game as it is with a world.
+func (m *Mirror) snapshot(w *world.World) *keep.Snapshot {
+	m.keeping.version = 0 // who sits there is found for this tick, and again for what is settled
+	s := &keep.Snapshot{World: w.Host().Clone(), Level: m.show.level, Base: m.levels.base}
+	s.Seats = append(s.Seats, m.seatsAt(m.at(w))...)
 	m.keeping.version = 0
-	s := &keep.Snapshot{World: w.Host().Clone(), Level: m.show.level}
-	s.Seats = append(s.Seats, m.seatsAt(w.Tick())...)
-	m.keeping.version = 0
-	return s, nil
+	return s
 }
 
 // worldTime is the group's time as the world goes by it: without what was paused, and ending with
-// the last tick that counts.
+// the last tick that counts, or the last of the level.
 func (m *Mirror) worldTime() time.Duration {
 	c := timeline.NewClock(m.line.Settled())
 	now := m.pause.now(m.clock.now(), c)
 	if m.halt.at != 0 {
 		now = min(now, c.Time(m.halt.at))
+	}
+	if m.levels.next != 0 {
+		now = min(now, c.Time(m.levels.next))
 	}
 	return now
 }
@@ -214,7 +222,7 @@ func (m *Mirror) hearHalt(from member.ID, it *item) {
 	h := &m.halt
 	switch it.what {
 	case haltAsk:
-		if m.leads() && h.at == 0 && !m.pause.on() {
+		if m.leads() && h.at == 0 && !m.pause.on() && m.levels.next == 0 {
 			m.decideHalt(haltAt, m.decidable()+m.ticks(haltAhead), it.load, "")
 		}
 	case haltOnAsk:
@@ -270,7 +278,8 @@ func (m *Mirror) halts() error {
 		return m.end(fmt.Errorf("%w: %w", ErrEnded, ErrCeded))
 	case h.over():
 		if !h.marks {
-			h.marks = m.opt.Handover.Ceded == nil || m.opt.Handover.Ceded(h.at, h.to)
+			h.marks = m.opt.Handover.Ceded == nil ||
+				m.opt.Handover.Ceded(h.last(m.levels.base), h.to)
 		}
 		if !h.told && m.Halting().Ceded {
 			h.told, h.since = true, m.clock.steady

@@ -24,6 +24,7 @@ type handover struct {
 	level   server.Level
 	roll    roll
 	pause   pause
+	levels  levels
 	mirrors []*peer // the one that sends it first
 	world   []byte  // the settled one, saved
 
@@ -36,7 +37,7 @@ type handover struct {
 	rulings [][]byte
 }
 
-const handoverVersion = 3
+const handoverVersion = 4
 
 // fields reads or writes the handover.
 func (h *handover) fields(c *bits.Cursor, k *codec) {
@@ -44,12 +45,10 @@ func (h *handover) fields(c *bits.Cursor, k *codec) {
 	if h.version != handoverVersion {
 		return // see takeOver
 	}
-	text(c, &h.level.Name, 1<<10)
-	c.U64(&h.level.Seed)
-	c.U64(&h.level.Secret)
-	blob(c, &h.level.Data, 1<<30)
+	levelFields(c, &h.level)
 	h.roll.fields(c)
 	h.pause.fields(c)
+	h.levels.fields(c)
 	list(c, &h.mirrors, func(p **peer) {
 		if c.Reading() {
 			*p = newPeer(0)
@@ -117,7 +116,7 @@ func (k *codec) stamped(c *bits.Cursor, cmd *timeline.Command) {
 // handOver writes what a newcomer needs to know.
 func (m *Mirror) handOver(to member.ID) []byte {
 	h := &handover{version: handoverVersion, level: m.show.level, roll: m.roll,
-		pause: m.pause}
+		pause: m.pause, levels: m.levels}
 	own := &peer{standing: m.in.standing, id: m.roll.self, have: m.holds()}
 	own.newest, own.next = m.in.sent, m.in.sent+1
 	h.mirrors = append([]*peer{own}, m.peers.without(to)...)
@@ -159,23 +158,28 @@ func (m *Mirror) takeOver(b []byte) error {
 	if err != nil {
 		return err
 	}
-	l := &h.level
-	if err := m.sameLevel(l); err != nil {
-		return err
-	}
+	was, l := m.show.level, &h.level
 	l.Data = slices.Clone(l.Data)
-	m.show.level = *l
+	m.show.level, m.levels = *l, h.levels
 	m.roll.final, m.roll.registry = h.roll.final, h.roll.registry
 	maps.Copy(m.roll.leaders, h.roll.leaders)
 	maps.Copy(m.roll.epochs, h.roll.epochs)
 	maps.Copy(m.roll.ended, h.roll.ended)
 	m.pause = h.pause
-	m.clock.enter(time.Duration(w.Tick())*m.game.TickLength() + m.pause.shift)
+	m.clock.enter(time.Duration(m.at(w))*m.game.TickLength() + m.pause.shift)
 	if err := m.openLine(w, h); err != nil {
 		return err
 	}
 	if err := m.openServer(); err != nil {
 		return err
+	}
+	if err := m.takeLevel(&was); err != nil {
+		return err
+	}
+	if next := m.levels.made; next != nil { // it is decided
+		m.levels.made = nil
+		next.level.Data = slices.Clone(next.level.Data)
+		m.makeReady(next.level, m.levels.id)
 	}
 	for _, p := range h.mirrors {
 		m.listen(p)

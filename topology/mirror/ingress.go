@@ -118,7 +118,7 @@ func (m *Mirror) queue(it item) {
 			m.keep(c)
 		}
 	case itemClaim, itemRelease, itemAssign, itemDeny, itemStart, itemResign, itemHalt,
-		itemPause:
+		itemPause, itemLevel:
 		m.item(m.roll.self, &it)
 	}
 }
@@ -127,7 +127,7 @@ func (m *Mirror) queue(it item) {
 func (m *Mirror) give(p world.Player, t world.Tick, image []int32, s world.Sight) {
 	in := &m.in
 	if m.life.phase != Serving || !in.started || t <= in.from || t < in.open() || m.line == nil ||
-		m.halt.closed(t) {
+		m.halt.closed(t) || m.levels.closed(t) {
 		m.stats.Dropped++
 		return
 	}

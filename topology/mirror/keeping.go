@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/bits"
-	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/keep"
 	"github.com/coeval-dev/coeval/membership"
 	"github.com/coeval-dev/coeval/world"
@@ -25,12 +24,13 @@ type Keeper interface {
 	// Kept is the game that was kept then, of the stay that is remembered, or nil.
 	Kept() *keep.Kept
 	// Begin is told of each world that the mirror goes on with, before its first tick. A stay that
-	// is another than before has nothing to do with what was kept before. The error is that it
-	// cannot be kept.
-	Begin(stay uint64, w *world.World, l game.Level, seats []keep.Seat) error
+	// is another than before has nothing to do with what was kept before; with another base, a
+	// level has begun that follows what was kept. The error is that it cannot be kept.
+	Begin(s *keep.Snapshot) error
 	// Tick is told of each tick when it is settled.
 	Tick(w *world.World, in *world.Inputs, seats []keep.Seat)
-	// Durable is the last tick of a stay's world that a crash cannot take, or 0.
+	// Durable is the last tick of a stay that a crash cannot take, as the group counts them: with
+	// the base of its world. It is 0 if there is none.
 	Durable(stay uint64) world.Tick
 	// Hurry has all that was told by Tick be made durable at once, as somebody waits for it.
 	Hurry()
@@ -85,7 +85,8 @@ func (m *Mirror) keepWorld(w *world.World) error {
 	k.version, k.changes = 0, 0
 	k.told, k.wanted = 0, 0
 	k.kept = nil
-	if err := m.opt.Keeper.Begin(k.stay, w, m.show.level, m.seatsAt(w.Tick())); err != nil {
+	if err := m.opt.Keeper.Begin(&keep.Snapshot{World: w, Level: m.show.level, Stay: k.stay,
+		Base: m.levels.base, Seats: m.seatsAt(m.at(w))}); err != nil {
 		return fmt.Errorf("the game cannot be kept: %w", err)
 	}
 	k.begun = true
@@ -95,7 +96,7 @@ func (m *Mirror) keepWorld(w *world.World) error {
 // keepTick tells the keeper of a tick that is settled.
 func (m *Mirror) keepTick(w *world.World, in *world.Inputs) {
 	if m.keeps() && m.keeping.begun {
-		m.opt.Keeper.Tick(w, in, m.seatsAt(w.Tick()))
+		m.opt.Keeper.Tick(w, in, m.seatsAt(m.at(w)))
 	}
 }
 

@@ -25,24 +25,44 @@ func (m *Mirror) measure() func() time.Duration {
 	return func() time.Duration { return time.Since(m.born) }
 }
 
-// openLine makes the timeline, from the beginning or from what another mirror has told.
-func (m *Mirror) openLine(w *world.World, h *handover) error {
+// lineOptions are those of the timeline.
+func (m *Mirror) lineOptions() kinds.Options {
 	self := m.roll.self
 	o := kinds.Options{Delays: m.opt.Delays, Mirrors: []member.ID{self}, Judge: self == m.roll.uber}
-	o.Margins, o.Settled, o.Clock = m.opt.Margins, m.settled, m.measure()
+	o.Margins, o.Clock = m.opt.Margins, m.measure()
 	o.Repair = m.opt.Repair
 	o.Held, o.Slack = true, m.slack()
 	o.Step, o.Copy = m.opt.Step, m.opt.Copy
+	return o
+}
+
+// openLine makes the timeline, from the beginning or from what another mirror has told.
+func (m *Mirror) openLine(w *world.World, h *handover) error {
+	if err := m.openWorld(w, h); err != nil {
+		return err
+	}
+	m.settle = newSettling(m.opt.HashEvery, m.at(w))
+	return nil
+}
+
+// openWorld makes the timeline of a world.
+func (m *Mirror) openWorld(w *world.World, h *handover) error {
+	o := m.lineOptions()
+	o.Settled = m.settled
+	if w.Tick() == 0 {
+		o.Pending = m.joinAll()
+	}
 	if h != nil {
-		o.Pending, o.Term, o.Judge = h.pending, h.term, false
+		o.Pending, o.Term, o.Judge = timeline.Unshift(h.pending, m.levels.base), h.term, false
 	}
 	line, err := kinds.Open(m.opt.Timeline, w, o)
 	if err != nil {
 		return err
 	}
-	m.line = line.Timeline
-	m.ruled = rulings{line: line.Ruled, to: w.Tick()}
-	m.settle = newSettling(m.opt.HashEvery, w.Tick())
+	if m.line, err = timeline.Shift(line.Timeline, m.levels.base); err != nil {
+		return err
+	}
+	m.ruled = rulings{line: line.Ruled, to: m.at(w)}
 	m.show.was = timeline.Stats{}
 	m.show.stale = true
 	return nil
@@ -77,11 +97,15 @@ func (m *Mirror) awaitMirrors(gone *peer) {
 	}
 }
 
-// due is the tick that is stamped now. While the group halts, time goes on without the world, so
-// that mirrors go on promising, and know by that who holds what was decided.
+// due is the tick that is stamped now. While the group halts, or a level comes to its end, time
+// goes on without the world, so that mirrors go on promising, and know by that who holds what was
+// decided.
 func (m *Mirror) due() world.Tick {
-	if m.halt.at != 0 {
-		return timeline.NewClock(m.line.Settled()).Upcoming(m.clock.now() - m.pause.shift)
+	switch clock := timeline.NewClock(m.line.Settled()); {
+	case m.halt.at != 0:
+		return clock.Upcoming(m.clock.now() - m.pause.shift)
+	case m.levels.next != 0:
+		return clock.Upcoming(m.pause.now(m.clock.now(), clock))
 	}
 	return m.line.Stamp(m.worldTime())
 }

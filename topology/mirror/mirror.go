@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/coeval-dev/coeval/link"
@@ -39,6 +40,9 @@ type Mirror struct {
 	keeping   keeping            // what is kept on disk
 	halt      halt               // how far the game is given to another group
 	pause     pause              // whether the world stands still, and for how long it has
+	levels    levels             // which level is played, and which is to be
+	makings   sync.WaitGroup     // levels that are being made ready,
+	beside    bool               // beside the ticks
 
 	stats Stats
 	calls drive.Calls
@@ -88,7 +92,7 @@ func (m *Mirror) reset() {
 	m.line, m.ruled, m.exact, m.undecided = nil, rulings{}, exactForm{}, nil
 	m.show.was = timeline.Stats{}
 	m.show.stale = true
-	m.halt, m.pause = halt{}, pause{}
+	m.halt, m.pause, m.levels = halt{}, pause{}, levels{}
 }
 
 // founder is the number of the mirror that founds a game.
@@ -171,6 +175,10 @@ func (m *Mirror) poll(now time.Duration) error {
 			return err
 		}
 		m.pauses()
+		m.asksForLevel()
+		if err := m.turnLevel(); err != nil {
+			return err
+		}
 		m.takeWaiting()
 		m.allow()
 	}

@@ -57,6 +57,8 @@ const (
 	Halts   // nothing counts after Tick, as another group is to have the game
 	GoesOn  // nobody has taken the game that halted at Tick, and it goes on
 	Ceded   // another group has the game from Tick on; Text says where
+	// another level begins; Text is its name, and Tick the group's with which its world begins
+	LevelBegan
 )
 
 var newsNames = [...]string{
@@ -66,7 +68,7 @@ var newsNames = [...]string{
 	"line up", "told different things", "signed something else", "keeps its world",
 	"multicast passes", "multicast does not pass", "lines congested", "lines relieved",
 	"packets taken back", "coming back", "begins the game again", "halts", "goes on",
-	"the game is another group's"}
+	"the game is another group's", "another level begins"}
 
 func (k NewsKind) String() string {
 	if int(k) < len(newsNames) {

@@ -115,6 +115,8 @@ type Options struct {
 	// Settled, if set, is called with each settled world, tick after tick, and with what went in:
 	// for recording.
 	Settled func(w *world.World, in *world.Inputs)
+	// Begun, if set, is called with the world of each later level, before what is settled of it.
+	Begun func(w *world.World, l server.Level)
 	// News is told what happens between mirrors.
 	News func(News)
 }
@@ -162,7 +164,7 @@ func (o *Options) About() (membership.About, error) {
 	if f.Exact {
 		kind += " exact"
 	}
-	text := fmt.Sprintf("packets 3\ntimeline %s\nwindow %v\nhistory %v\n%s", kind, f.window(), f.History,
+	text := fmt.Sprintf("packets 4\ntimeline %s\nwindow %v\nhistory %v\n%s", kind, f.window(), f.History,
 		g.Describe())
 	return membership.About{Name: g.Name(), Version: p.Hash(), Text: text[:min(len(text), 16<<10)]},
 		nil

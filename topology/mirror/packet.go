@@ -66,6 +66,7 @@ const (
 	_                               // not used any more
 	itemHalt                        // the game is to be given to another group; see halt.go
 	itemPause                       // the world is to stand still, or to go on; see pause.go
+	itemLevel                       // another level is to begin; see level.go
 	itemKinds
 )
 
@@ -81,29 +82,30 @@ const (
 type item struct {
 	kind   itemKind
 	player world.Player // give, release, assign, chat
-	// give, assign, start, tell, resign, halt, pause: always later than the packet's promise
+	// give, assign, start, tell, resign, halt, pause, level: later than the packet's promise
 	tick   world.Tick
 	image  []int32     // give
 	sight  world.Sight // give: what the player was shown, if that is said
 	shown  bool        // give: it is
 	told   world.Told  // tell
-	client uint64      // claim, release, assign, deny
+	client uint64      // claim, release, assign, deny; level: which
 	member member.ID   // assign, deny, start: to whom
-	// assign, start, halt, pause: the roster under which the sender is überserver; resign: of the
-	// next
+	// assign, start, halt, pause, level: the roster under which the sender is überserver; resign: of
+	// the next
 	epoch uint32
-	what  byte // assign, halt, pause
-	// where: how many play there; halt: for how many milliseconds; pause: how many the sender knows
+	what  byte // assign, halt, pause, level
+	// where: how many play there; halt: for how many milliseconds; pause, level: how many the sender
+	// knows, or how many bytes there are, or how far it is
 	load  uint32
 	shift time.Duration  // pause: for how long the world has stood still in all
-	room  uint32         // where: how many should at most, or 0
+	room  uint32         // where: how many should at most, or 0; level: where a piece begins
 	why   wire.Journey   // claim; assign: its reason alone
 	alone []world.Player // chat: for whom it is, if not for everyone
 	addr  netip.AddrPort // where: for clients
 	peer  netip.AddrPort // where: for mirrors
 	name  string         // claim, assign, where, chat
-	text  string         // chat; halt: where players are sent; pause: why
-	data  []byte         // ruling, tell, part, event
+	text  string         // chat; halt: where players are sent; pause: why; level: what is wrong
+	data  []byte         // ruling, tell, part, event, level
 	seq   uint32         // of the sender's stamped items up to this one; it is not sent
 }
 
@@ -132,13 +134,15 @@ func (it *item) halt(c *bits.Cursor, promise world.Tick) {
 	}
 }
 
-// decides says whether an item of a halt or a pause is the überserver's.
+// decides says whether an item of a halt, a pause or a level is the überserver's.
 func (it *item) decides() bool {
 	switch it.kind {
 	case itemHalt:
 		return it.what == haltAt || it.what == haltOn || it.what == haltCede
 	case itemPause:
 		return it.what == pauseAt || it.what == resumeFrom
+	case itemLevel:
+		return it.what == levelAt
 	}
 	return false
 }
@@ -283,6 +287,8 @@ func (k *codec) item(c *bits.Cursor, promise world.Tick, it *item) {
 		it.halt(c, promise)
 	case itemPause:
 		it.pause(c, promise)
+	case itemLevel:
+		it.level(c, promise)
 	case itemRuling:
 		blob(c, &it.data, math.MaxInt)
 	case itemEvent:

@@ -100,7 +100,7 @@ func (m *Mirror) hearPause(from member.ID, it *item) {
 		if m.believes(from, it, "it pauses the world and is not überserver") {
 			m.decidedPause(it)
 		}
-	case !m.leads() || it.load != p.changes || m.halt.at != 0:
+	case !m.leads() || it.load != p.changes || m.halt.at != 0 || m.levels.next != 0:
 	case it.what == pauseAsk && !p.on():
 		m.queue(item{kind: itemPause, what: pauseAt, epoch: m.roll.epoch, text: it.text,
 			tick: m.decidable() + m.ticks(haltAhead)})

@@ -103,7 +103,7 @@ func (m *Mirror) understands(p *peer, k *packet) bool {
 				// überserver before this one said.
 				return false
 			}
-		case itemHalt, itemPause:
+		case itemHalt, itemPause, itemLevel:
 			if it.decides() &&
 				(it.epoch > m.roll.epoch || m.roll.succeeds(p.id, it.epoch, m.peers)) {
 				return false
@@ -201,6 +201,8 @@ func (m *Mirror) item(from member.ID, it *item) {
 		m.hearHalt(from, it)
 	case itemPause:
 		m.hearPause(from, it)
+	case itemLevel:
+		m.hearLevel(from, it)
 	case itemWhere:
 		if p := m.peers.of(from); p != nil {
 			p.server = wire.Server{Addr: it.addr, Name: it.name, Load: uint8(min(it.load, 255))}
@@ -270,7 +272,7 @@ func (m *Mirror) decide() {
 		p := m.peers.of(c.Origin)
 		if p != nil || c.Origin == m.roll.self {
 			m.command(p, c)
-		} else if c.Kind == timeline.Tell ||
+		} else if c.Kind != timeline.Give ||
 			m.roll.registry.speaks(c.Origin, c.Player, c.Tick) {
 			m.submit(c) // of a mirror that is gone: what it said before still counts
 		}
@@ -279,6 +281,14 @@ func (m *Mirror) decide() {
 
 // submit gives a command to the timeline.
 func (m *Mirror) submit(c timeline.Command) {
+	if m.levels.closed(c.Tick) {
+		m.keep(c) // until its world begins
+		return
+	}
+	if m.early(&c) {
+		m.stats.Refused++
+		return
+	}
 	fate, err := m.line.Submit(m.worldTime(), c)
 	switch {
 	case errors.Is(err, timeline.ErrAhead):

@@ -2,7 +2,6 @@ package mirror
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/coeval-dev/coeval/keep"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/membership"
-	"github.com/coeval-dev/coeval/topology/server"
 )
 
 // This file is how mirrors come back after a crash: one by one to the others, as newcomers; or, if
@@ -54,7 +52,7 @@ func (m *Mirror) newRevival(mem *membership.Memory) *membership.Revival {
 		Keys: m.opt.Keys, Patience: m.opt.Revival.After, Remember: m.rememberRevival}
 	o.Seed = sha256.Sum256(append([]byte("revival"), m.opt.Seed[:]...))
 	if k := m.keeping.kept; k != nil {
-		o.World, o.Tick, o.Hash = true, uint64(k.World.Tick()), k.World.Hash()
+		o.World, o.Tick, o.Hash = true, uint64(k.Base+k.World.Tick()), k.World.Hash()
 	}
 	return membership.NewRevival(o)
 }
@@ -156,7 +154,7 @@ func (m *Mirror) giveUp() error {
 	m.reset()
 	m.outOfGroup()
 	if k.kept = kept; kept != nil {
-		k.revival.Returns(true, uint64(kept.World.Tick()), kept.World.Hash())
+		k.revival.Returns(true, uint64(kept.Base+kept.World.Tick()), kept.World.Hash())
 	}
 	return m.join()
 }
@@ -199,18 +197,16 @@ func (m *Mirror) revive(f membership.Founding) error {
 		return err
 	}
 	k.stay = kept.Stay // its chapters go on
-	m.tell(News{Kind: Revived, Mirror: f.ID, Tick: kept.World.Tick()})
+	m.tell(News{Kind: Revived, Mirror: f.ID, Tick: kept.Base + kept.World.Tick()})
 	return m.goOnWith(&kept.Snapshot)
 }
 
 // goOnWith begins with a world that was kept. Those who sat in it come back to their players.
 func (m *Mirror) goOnWith(s *keep.Snapshot) error {
-	if err := m.sameLevel(&s.Level); err != nil {
-		return err
-	}
-	m.show.level = s.Level
+	was := m.show.level
+	m.show.level, m.levels.base = s.Level, s.Base
 	w := s.World.Host().Clone()
-	t := w.Tick()
+	t := m.at(w)
 	id := max(m.group.anew.ID, founder)
 	m.roll.self, m.roll.uber, m.roll.final = id, id, t
 	m.roll.registry = seated(m.roll.registry.overlap, t, s.Seats)
@@ -224,15 +220,8 @@ func (m *Mirror) goOnWith(s *keep.Snapshot) error {
 	if err := m.openServer(); err != nil {
 		return err
 	}
-	return m.keepWorld(m.line.Settled())
-}
-
-// sameLevel says whether a level can be gone on with: that of the server here, if there is one.
-func (m *Mirror) sameLevel(l *server.Level) error {
-	old := &m.show.level
-	if m.show.server != nil &&
-		(l.Name != old.Name || l.Seed != old.Seed || l.Hash() != old.Hash()) {
-		return errors.New("mirror: the others play another level now; start this mirror anew")
+	if err := m.takeLevel(&was); err != nil {
+		return err
 	}
-	return nil
+	return m.keepWorld(m.line.Settled())
 }

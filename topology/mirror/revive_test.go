@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/keep"
 	"github.com/coeval-dev/coeval/keep/keeptest"
 	"github.com/coeval-dev/coeval/membership"
@@ -27,6 +26,7 @@ type diskKeeper struct {
 	kept   *keep.Kept
 	memory []byte
 	stay   uint64
+	base   world.Tick
 	begun  bool
 
 	asked, known uint64
@@ -54,14 +54,14 @@ func openKeeper(s *machine, disk *keeptest.Disk) (*diskKeeper, error) {
 func (k *diskKeeper) Memory() []byte   { return k.memory }
 func (k *diskKeeper) Kept() *keep.Kept { return k.kept }
 
-func (k *diskKeeper) Begin(stay uint64, w *world.World, l game.Level, seats []keep.Seat) error {
-	if k.begun && stay != k.stay {
+func (k *diskKeeper) Begin(s *keep.Snapshot) error {
+	if k.begun && (s.Stay != k.stay || s.Base != k.base) {
 		k.folder.Abandon()
 	}
 	k.begun = true
-	err := k.folder.Begin(&keep.Snapshot{World: w, Level: l, Seats: seats, Stay: stay})
+	err := k.folder.Begin(s)
 	if err == nil {
-		k.stay = stay
+		k.stay, k.base = s.Stay, s.Base
 	}
 	return err
 }
@@ -75,7 +75,8 @@ func (k *diskKeeper) Tick(w *world.World, in *world.Inputs, seats []keep.Seat) {
 	}
 	switch {
 	case r.Chance(0.01) || k.folder.Err() != nil && r.Chance(0.1):
-		_ = k.Begin(k.stay, w, k.s.mirror.show.level, seats)
+		_ = k.Begin(&keep.Snapshot{World: w, Level: k.s.mirror.show.level, Seats: seats,
+			Stay: k.stay, Base: k.s.mirror.levels.base})
 	case k.folder.Err() == nil && r.Chance(0.2):
 		_ = k.folder.Sync()
 	}
@@ -95,7 +96,7 @@ func (k *diskKeeper) Durable(stay uint64) world.Tick {
 	if stay != k.stay {
 		return 0
 	}
-	return k.folder.Durable()
+	return k.base + k.folder.Durable()
 }
 
 // Hurry flushes what there is.
@@ -172,8 +173,15 @@ func (v *survivor) bringUp(s *machine, disk *keeptest.Disk) {
 	v.keepers[s] = k
 	s.change = func(o *Options) {
 		o.Keeper = k
+		o.Begun = func(w *world.World, _ server.Level) {
+			v.played[moment{s.mirror.at(w), w.Hash()}] = true
+		}
 		o.Settled = func(w *world.World, in *world.Inputs) {
-			v.played[moment{w.Tick(), w.Hash()}] = true
+			t := w.Tick()
+			if s.mirror != nil {
+				t = s.mirror.at(w)
+			}
+			v.played[moment{t, w.Hash()}] = true
 			s.judge(w, in)
 		}
 		news := o.News
@@ -214,7 +222,7 @@ func (v *survivor) judgeRevival(s *machine, t world.Tick) {
 		k = s.mirror.keeping.kept // it may not have crashed at all
 	}
 	w := k.World
-	if h, ok := v.hashes[t]; ok && h != w.Hash() && v.lies == 0 {
+	if h, ok := v.hashes[t]; ok && h != w.Hash() && w.Tick() > 0 && v.lies == 0 {
 		v.fail("%s begins again at tick %d with another world than was settled", s.name, t)
 	}
 	if t > 0 && !v.played[moment{t, w.Hash()}] {
@@ -338,8 +346,8 @@ func (v *survivor) foundAnew() {
 	for _, s := range v.machines {
 		disks[s] = v.crash(s)
 		if k, err := openKeeper(s, disks[s]); err == nil && k.kept != nil &&
-			k.kept.World.Tick() >= latest {
-			best, latest = s, k.kept.World.Tick()
+			k.kept.Base+k.kept.World.Tick() >= latest {
+			best, latest = s, k.kept.Base+k.kept.World.Tick()
 		}
 	}
 	if latest == 0 { // nothing is left anywhere

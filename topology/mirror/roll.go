@@ -141,8 +141,8 @@ func (r *roll) counts(p *peer, c *timeline.Command, bound world.Tick) counting {
 		return countsNot
 	case p != nil && !p.started:
 		return countsMaybe
-	case c.Kind == timeline.Tell:
-		return counts // it is about nobody whom another mirror could speak for
+	case c.Kind != timeline.Give:
+		return counts // it is about nobody, or the überserver's word, which was looked at before
 	case bound+r.registry.overlap < c.Tick && r.uber != r.self:
 		return countsMaybe // it may have been taken away from that mirror long ago
 	case r.registry.speaks(c.Origin, c.Player, c.Tick):

@@ -16,6 +16,7 @@ import (
 // returns nil. Close it afterwards.
 func (m *Mirror) Run(ctx context.Context) error {
 	leaving := false
+	m.beside = true
 	err := drive.Loop{
 		Tick: m.Poll, Due: m.Deadline,
 		Stop: func(error) {
@@ -34,6 +35,7 @@ func (m *Mirror) Run(ctx context.Context) error {
 // Close closes the links, without a word to anyone.
 func (m *Mirror) Close() error {
 	m.calls.Close()
+	m.makings.Wait()
 	err := m.opt.Link.Close()
 	if m.show.server != nil {
 		return errors.Join(err, m.show.server.Close())

@@ -146,9 +146,13 @@ func (m *Mirror) allow() {
 	}
 	m.settle.allow(m.holds(), m.peers)
 	// No further than is settled soon: what was allowed cannot be taken back.
-	soon := m.line.Leading().Tick() + m.ticks(m.line.Delays().Lead+100*time.Millisecond)
+	soon := m.at(m.line.Leading()) + m.ticks(m.line.Delays().Lead+100*time.Millisecond)
+	until := m.settle.bound()
+	if m.levels.next != 0 {
+		until = min(until, m.levels.next)
+	}
 	if window := m.ticks(m.opt.window()); soon > window {
-		m.line.Hold(min(m.settle.bound(), soon-window))
+		m.line.Hold(min(until, soon-window))
 	}
 }
 
@@ -190,9 +194,10 @@ func (m *Mirror) alive(id member.ID) bool {
 
 // settled is called by the timeline with each settled world.
 func (m *Mirror) settled(w *world.World, in *world.Inputs) {
-	m.stats.Settled = w.Tick()
-	if w.Tick()%m.settle.every == 0 {
-		m.compare(w.Tick(), m.roll.self, w.Hash())
+	t := m.at(w)
+	m.stats.Settled = t
+	if t%m.settle.every == 0 {
+		m.compare(t, m.roll.self, w.Hash())
 	}
 	m.keepTick(w, in)
 	if m.opt.Settled != nil {

@@ -193,14 +193,14 @@ func (e *engine) World() *world.World {
 }
 
 // Open is the first tick that this mirror has not promised.
-func (e *engine) Open() world.Tick { return e.in.open() }
+func (e *engine) Open() world.Tick { return max(e.in.open(), e.levels.base+1) - e.levels.base }
 
 // Enter does nothing: a player is in the world from the tick on that the überserver has said.
 func (e *engine) Enter(world.Player) {}
 
 // Give stamps a command of a client here and passes it on.
 func (e *engine) Give(p world.Player, t world.Tick, image []int32, s world.Sight) error {
-	e.give(p, t, image, s)
+	e.give(p, e.levels.base+t, image, s)
 	return nil
 }
 

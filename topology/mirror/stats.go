@@ -54,8 +54,8 @@ func (m *Mirror) SettledDelay() time.Duration {
 	if m.line == nil {
 		return 0
 	}
-	return m.worldTime() - time.Duration(m.line.Settled().Tick())*time.Second/time.Duration(
-		m.game.Rate())
+	w := m.line.Settled()
+	return m.worldTime() - timeline.NewClock(w).Time(m.at(w))
 }
 
 // Unbelieved counts what came from other mirrors and was not believed, by reason, since this mirror

@@ -75,7 +75,7 @@ func (m *Mirror) remind() {
 	if now-m.show.announced >= announceEvery {
 		m.show.announced = now
 		m.announce()
-		m.roll.registry.prune(m.line.Settled().Tick())
+		m.roll.registry.prune(m.at(m.line.Settled()))
 		maps.DeleteFunc(m.roll.heard,
 			func(_ uint64, c heardClaim) bool { return now-c.at > 2*claimAgain })
 	}
@@ -155,9 +155,17 @@ func (m *Mirror) distrust(id member.ID, why string) {
 	}
 }
 
-// decidable is the first tick that may still be decided upon.
+// decidable is the first tick that may still be decided upon. In the first tick of a level's world
+// only those come in who were in the one before.
 func (m *Mirror) decidable() world.Tick {
-	return max(m.in.open(), m.roll.final+1, m.in.from+1)
+	t := max(m.in.open(), m.roll.final+1, m.in.from+1)
+	switch v := &m.levels; {
+	case v.closed(t):
+		t = max(t, v.next+2)
+	case v.base != 0:
+		t = max(t, v.base+2)
+	}
+	return t
 }
 
 // consider gives a client of a mirror a player: the one that it had, wherever that was, or a new

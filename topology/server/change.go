@@ -38,10 +38,16 @@ func (s *Server) Prepare(l Level) (*Prepared, error) {
 // into the new world when ready for it: those who do not have its data are sent it first. A server
 // whose engine begins its levels itself refuses.
 func (s *Server) Begin(p *Prepared) error {
-	switch {
-	case !s.traits.Levels:
+	if !s.traits.Levels {
 		return errEngine
-	case p.scene == nil:
+	}
+	return s.Follow(p)
+}
+
+// Follow is Begin for a server whose engine begins its levels itself, and has just begun this one:
+// everyone comes into its world.
+func (s *Server) Follow(p *Prepared) error {
+	if p.scene == nil {
 		return fmt.Errorf("server: a level that was prepared begins once")
 	}
 	g := p.scene
