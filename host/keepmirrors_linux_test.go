@@ -13,6 +13,7 @@ import (
 
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/games/pong"
+	"github.com/coeval-dev/coeval/host/internal/mirrors"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -231,4 +232,70 @@ func keptSafe(t *testing.T, addr string) (tick float64) {
 	}
 	t.Fatalf("no metric of what is safe:\n%s", text)
 	return 0
+}
+
+// TestMirrorsChangeLevel: one command has all mirrors begin another level, and answers when all
+// disks have it; bots play on in it. Then all processes are killed at once, and it is that level in
+// which the game goes on.
+func TestMirrorsChangeLevel(t *testing.T) {
+	t.Parallel() // it mostly waits
+	dir := t.TempDir()
+	ada := newToken(t, filepath.Join(dir, "admin"), "operate")
+	c := &crew{t: t, key: groupKeyFor(t)}
+	for i := range 3 {
+		c.mirror("", "127.0.0.1", "--game", "arena", "--flush", "tick", "--keep",
+			filepath.Join(dir, fmt.Sprint(i)), "--admin", "127.0.0.1:0", "--admin-dir",
+			filepath.Join(dir, "admin"))
+	}
+	c.wait("three mirrors", 0)
+	c.join("", c.mirrors[1], 2)
+	c.join("", c.mirrors[2], 1)
+	c.wait("bots play", 3)
+	var at []string
+	for _, m := range c.mirrors {
+		answered, _ := m.log.await("operators are answered", 0)
+		at = append(at, "http://"+answered["admin"].(string))
+	}
+	access := []string{"--server", at[1] + "," + at[2], "--token-file", ada, "--json"}
+	code, out, errs := hill(append([]string{"admin", "level", "foundry"}, access...)...)
+	if code != 0 || !strings.Contains(out, `"foundry"`) || !strings.Contains(out, `"kept":true`) {
+		t.Fatalf("exit code %d: %s%s", code, out, errs)
+	}
+	in := func(all []mirrors.Status, players int) bool {
+		for _, st := range all {
+			if st.Level != "foundry" || st.Phase != "serving" || len(st.Mirrors) != 3 {
+				return false
+			}
+			players -= st.Players
+		}
+		return players == 0
+	}
+	c.until("all are there", func(all []mirrors.Status) bool { return in(all, 3) })
+	if code, _, errs := hill(append([]string{"admin", "level", "atlantis"},
+		access...)...); code == 0 || !strings.Contains(errs, "foundry") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	c.acquainted()
+	for _, m := range c.mirrors {
+		m.end(syscall.SIGKILL)
+	}
+	for _, m := range c.mirrors {
+		m.launch()
+	}
+	for _, m := range c.mirrors {
+		m.serves()
+	}
+	c.until("all are there again", func(all []mirrors.Status) bool { return in(all, 3) })
+	c.acquainted()
+	for _, b := range c.bots {
+		_ = b.cmd.Process.Signal(os.Interrupt)
+		_ = b.cmd.Wait()
+	}
+	c.bots = nil
+	c.finish(0)
+	for i := range 3 {
+		if code, out, errs := try("keep", "check", filepath.Join(dir, fmt.Sprint(i))); code != 0 {
+			t.Errorf("mirror %d: exit code %d: %s%s", i+1, code, out, errs)
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/keep"
 	"github.com/coeval-dev/coeval/topology/mirror"
 	"github.com/coeval-dev/coeval/topology/server"
@@ -40,6 +41,9 @@ type Halter interface {
 	Cede(t world.Tick, to []netip.AddrPort) error
 	GoOn()
 	SetPaused(on bool, why string) error
+	Change(l game.Level) (done bool, err error)
+	Base() world.Tick
+	Safe() world.Tick
 	Decree() (leads bool, number uint64)
 }
 

@@ -149,3 +149,39 @@ func TestPauseGroup(t *testing.T) {
 		t.Errorf("%v", out)
 	}
 }
+
+// TestLevelOfGroup: mirrors begin a level when they are asked to; what cannot begin is refused and
+// changes nothing.
+func TestLevelOfGroup(t *testing.T) {
+	s := newGroup(t, mirror.Options{})
+	s.do(http.StatusUnprocessableEntity, "level", LevelRequest{Name: "atlantis"})
+	out := s.do(http.StatusUnprocessableEntity, "level", LevelRequest{Data: []byte("map thirteen")})
+	if out["code"] != "level" {
+		t.Errorf("%v", out)
+	}
+	_, was := s.ask(Watch, http.MethodGet, "levels", nil)
+	out = s.do(http.StatusOK, "level", LevelRequest{Name: "pond", Seed: 4})
+	if out["level"] != "pond" || out["seed"] != "4" || out["kept"] != nil {
+		t.Errorf("%v", out)
+	}
+	if _, now := s.ask(Watch, http.MethodGet, "levels", nil); now["now"] != "pond" ||
+		was["now"] == "pond" {
+		t.Errorf("%v after %v", now, was)
+	}
+	s.do(http.StatusOK, "pause", PauseRequest{})
+	out = s.do(http.StatusConflict, "level", LevelRequest{Name: "pond"})
+	if out["code"] != "not_now" {
+		t.Errorf("%v", out)
+	}
+	s.do(http.StatusOK, "resume", PauseRequest{})
+	first := s.do(http.StatusOK, "halt", HaltRequest{Within: "30s"})
+	last := s.do(http.StatusOK, "world", WorldRequest{Final: true})
+	if first["tick"] == 0.0 || last["tick"] != first["tick"] {
+		t.Errorf("%v after %v", last, first)
+	}
+	ceded := s.do(http.StatusOK, "cede", CedeRequest{Tick: uint64(first["tick"].(float64)),
+		To: []string{"203.0.113.7:4000"}})
+	if ceded["ceded"] != true {
+		t.Errorf("%v", ceded)
+	}
+}

@@ -1,10 +1,7 @@
 package admin
 
 import (
-	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
@@ -138,125 +134,6 @@ func (a *API) pauseGroup(c *call, on bool, why string) (any, error) {
 
 func (a *API) pause(c *call) (any, error)  { return a.setPaused(c, true) }
 func (a *API) resume(c *call) (any, error) { return a.setPaused(c, false) }
-
-// Levels are the answer to which levels there are.
-type Levels struct {
-	Now    string   `json:"now"`
-	Levels []string `json:"levels"`
-	// Files says whether the game takes a level as a file, and Most how many bytes it may have.
-	Files bool `json:"files"`
-	Most  int  `json:"most_bytes"`
-}
-
-func (a *API) levels(c *call) (any, error) {
-	l := &a.game.Title.Levels
-	out := Levels{Levels: append([]string{}, l.Names...), Files: l.Read != nil, Most: l.Limit()}
-	err := a.with(c, func(s *server.Server) error {
-		out.Now = s.Level().Name
-		return nil
-	})
-	return out, err
-}
-
-// LevelRequest asks for another level: by its name, or with its data. A seed of 0 is drawn.
-type LevelRequest struct {
-	Name string `json:"name,omitempty"`
-	Seed uint64 `json:"seed,string,omitempty"`
-	Data []byte `json:"data,omitempty"`
-}
-
-// A LevelBegun is the answer.
-type LevelBegun struct {
-	Level string `json:"level"`
-	Seed  uint64 `json:"seed,string"`
-}
-
-func mostLevel(a *API) int64 {
-	return int64(a.game.Title.Levels.Limit())/3*4 + 64<<10
-}
-
-// draw gives a number that no one can foresee.
-func draw() uint64 {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // it never fails
-	return binary.BigEndian.Uint64(b[:])
-}
-
-// level begins another level, once it is ready: until then, and if anything is wrong with it, the
-// game goes on as it was.
-func (a *API) level(c *call) (any, error) {
-	var q LevelRequest
-	if err := c.decode(&q); err != nil {
-		return nil, err
-	}
-	if a.game.Mirrored {
-		return nil, refuse(http.StatusConflict, "mirrors", "mirrors stay in the level that their "+
-			"game was founded with: found another group with the same --key by --uber --level %s, "+
-			"and send everyone there by: admin drain ADDRESS. What the game takes as content can "+
-			"be changed", cmp.Or(q.Name, "NAME"))
-	}
-	l, err := a.readLevel(q)
-	if err != nil {
-		return nil, err
-	}
-	a.busy.Lock()
-	defer a.busy.Unlock()
-	var s *server.Server
-	if err := a.with(c, func(x *server.Server) error { s = x; return nil }); err != nil {
-		return nil, err
-	}
-	made, err := s.Prepare(l)
-	if err != nil {
-		return nil, refuse(http.StatusUnprocessableEntity, "level",
-			"the level cannot begin, and nothing was changed: %v", err)
-	}
-	if err := try(made.World().Host().Clone(), nil); err != nil {
-		return nil, err
-	}
-	err = a.with(c, func(s *server.Server) error { return s.Begin(made) })
-	a.knobs.forget()
-	return LevelBegun{l.Name, l.Seed}, err
-}
-
-// readLevel makes a level of what was asked, or says what is wrong with it.
-func (a *API) readLevel(q LevelRequest) (l game.Level, err error) {
-	t := a.game.Title
-	wrong := func(err error) error {
-		return refuse(http.StatusUnprocessableEntity, "level",
-			"that is no level, and nothing was changed: %v", err)
-	}
-	switch {
-	case len(q.Data) > t.Levels.Limit():
-		return l, wrong(fmt.Errorf("it has %d bytes, and at most %d may be", len(q.Data),
-			t.Levels.Limit()))
-	case len(q.Data) > 0:
-		if l, err = t.Bring(q.Data); err != nil {
-			return l, wrong(err)
-		}
-		if q.Name != "" {
-			l.Name = q.Name
-		}
-	case q.Name == "" && t.Levels.Settings != nil:
-		return l, bad(fmt.Errorf("say which: %s has %s", t.Name(), strings.Join(t.Levels.Names,
-			", ")))
-	case q.Name != "" && t.Levels.Settings == nil:
-		return l, bad(fmt.Errorf("%s has no levels: leave the name out, and it begins anew",
-			t.Name()))
-	default:
-		l.Name = q.Name
-	}
-	l.Seed, l.Secret = q.Seed, draw()
-	if l.Seed == 0 {
-		l.Seed = draw()
-	}
-	if err := l.Check(); err != nil {
-		return l, wrong(err)
-	}
-	if _, err := t.Settings(l); err != nil {
-		return l, wrong(err)
-	}
-	return l, nil
-}
 
 // A Saved is the answer to a save: the tick up to which nothing can be lost.
 type Saved struct {

@@ -147,11 +147,10 @@ type Halting struct {
 // Halting says how far this group is with giving its game away.
 func (m *Mirror) Halting() Halting {
 	h := &m.halt
-	if h.at == 0 || !m.goesOn() {
+	if h.at == 0 || !m.goesOn() || m.levels.next != 0 { // it halts in a level that is to begin here
 		return Halting{}
 	}
-	final := m.settle.bound() >= h.at && m.levels.next == 0
-	return Halting{Tick: h.last(m.levels.base), Final: final,
+	return Halting{Tick: h.last(m.levels.base), Final: m.settle.bound() >= h.at,
 		Ceded: h.over() && h.marks && m.settle.held >= h.ceded, To: slices.Clone(h.to),
 		Still: max(m.clock.now()-m.pause.shift-timeline.NewClock(m.line.Settled()).Time(h.at), 0)}
 }

@@ -2,9 +2,12 @@ package mirror
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
 	"github.com/coeval-dev/coeval/timeline/kinds"
@@ -229,4 +232,127 @@ func TestLevelAndPartitions(t *testing.T) {
 		f.recovers(true)
 		return f.err
 	})
+}
+
+// yards is a game whose levels are files: what they say becomes the hash of the world. One of them
+// cannot be played.
+var yards = &game.Title{
+	Game: world.Define("yards", world.Class[tally](), world.State[yard](), world.Commands[push](),
+		world.Rate(20), world.OnJoin(func(w *world.World, p world.Player) {
+			w.SetOwner(world.Spawn(w, tally{}), p)
+		})),
+	Levels: game.Levels{Names: []string{"lawn"}, Settings: func(l game.Level) (world.Settings,
+		error) {
+		sum := 0
+		for _, b := range l.Data {
+			sum = (sum*31 + int(b)) % (1 << 20)
+		}
+		return world.Settings{States: []bits.Syncer{&yard{sum}}}, nil
+	}, Read: func([]byte) (string, error) { return "file", nil }},
+}
+
+type yard struct{ Sum int }
+
+func (y *yard) Sync(s *bits.Sync) { s.Int(&y.Sum, 0, 1<<20-1) }
+
+func (y *yard) Step(w *world.World, _ world.ID) {
+	if y.Sum == int('!') && w.Tick() == 3 {
+		panic("it rains")
+	}
+}
+
+// TestLevelOfAFile: a level that is a large file comes to all mirrors, with loss, and to one that
+// comes when it was told already. One with which the game panics is refused and changes nothing.
+func TestLevelOfAFile(t *testing.T) {
+	simtest.Alone(t, 2, func(n *netsim.Net) error {
+		o := Options{}
+		o.Server.Title = yards
+		f := newFleet(n, o)
+		defer f.close()
+		c := apart(30*time.Millisecond, 5*time.Millisecond, 0.05)
+		for i := range 3 {
+			f.launch(string(rune('a'+i)), c)
+			n.Run(100 * time.Millisecond)
+		}
+		f.until(20*time.Second, "all serve", f.whole)
+		bad := server.Level{Name: "bad", Data: []byte("!")}
+		var err error
+		f.until(heal, "the bad level is refused", func() bool {
+			_, err = f.machines[1].mirror.Change(bad)
+			return err != nil
+		})
+		if !errors.Is(err, ErrLevel) || !strings.Contains(err.Error(), "it rains") {
+			f.fail("%v", err)
+		}
+		file := server.Level{Name: "file", Secret: 4, Data: make([]byte, 300_000)}
+		for i := range file.Data {
+			file.Data[i] = byte(n.Rand().IntN(256))
+		}
+		late := false
+		f.until(time.Minute, "the file begins everywhere", func() bool {
+			_, err := f.machines[1].mirror.Change(file)
+			if err != nil {
+				f.fail("%v", err)
+			}
+			if o := f.machines[1].mirror.levels.wanting; !late && o != nil && o.sent > 100_000 {
+				late = true
+				f.launch("d", c)
+			}
+			return late && f.whole() && f.in(file)
+		})
+		f.settles(10 * time.Second)
+		if f.err == nil && f.machines[3].mirror.Server().World().Tick() == 0 {
+			f.fail("the world stands still")
+		}
+		return f.err
+	})
+}
+
+// TestLevelRefused: what makes no sense is not done, and says so.
+func TestLevelRefused(t *testing.T) {
+	n := netsim.New(netsim.Options{Seed: 4})
+	f := fleetOf(n, 3, 1, road, Options{})
+	defer f.close()
+	m, u := f.machines[1].mirror, f.machines[0].mirror
+	if _, err := m.Change(server.Level{Name: "atlantis"}); !errors.Is(err, ErrLevel) {
+		t.Errorf("a level that there is not: %v", err)
+	}
+	f.pauses(f.machines[1], true)
+	if _, err := m.Change(foundry); !errors.Is(err, ErrPaused) {
+		t.Errorf("a group that is paused: %v", err)
+	}
+	f.pauses(f.machines[1], false)
+	changes := u.levels.changes
+	f.changesTo(f.machines[1], foundry)
+	u.hearLevel(2, &item{kind: itemLevel, what: levelAsk, client: u.levels.id, load: changes})
+	if u.levels.next != 0 {
+		t.Error("what was asked before another was decided counts")
+	}
+	before := u.stats.Refusals
+	u.hearLevel(2, &item{kind: itemLevel, what: levelAt, epoch: u.roll.epoch, tick: 60 << 20})
+	if u.stats.Refusals != before+1 || u.levels.next != 0 {
+		t.Errorf("who is not überserver begins a level")
+	}
+	m.hearLevel(1, &item{kind: itemLevel, what: levelAt, epoch: m.roll.epoch, tick: 61})
+	if m.levels.next != 0 {
+		t.Errorf("a level begins within a second")
+	}
+	f.until(10*time.Second, "it halts", func() bool {
+		if err := m.Halt(time.Second); err != nil {
+			f.fail("%v", err)
+		}
+		return m.Halting().Final
+	})
+	s, err := m.Final()
+	if err != nil || s.World.Tick() != m.Halting().Tick || s.Base != m.Base() || s.Base == 0 {
+		t.Errorf("the last world: %v", err)
+	}
+	if _, err := m.Change(server.Level{Name: "range"}); !errors.Is(err, ErrHalts) {
+		t.Errorf("a group that halts: %v", err)
+	}
+	f.until(10*time.Second, "it goes on", func() bool { return m.Halting().Tick == 0 })
+	f.recovers(true)
+	if f.err != nil {
+		t.Error(f.err)
+	}
 }

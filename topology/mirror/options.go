@@ -113,10 +113,8 @@ type Options struct {
 	Revival Revival
 
 	// Settled, if set, is called with each settled world, tick after tick, and with what went in:
-	// for recording.
+	// for recording. Server.Begun is called before with the world of each later level.
 	Settled func(w *world.World, in *world.Inputs)
-	// Begun, if set, is called with the world of each later level, before what is settled of it.
-	Begun func(w *world.World, l server.Level)
 	// News is told what happens between mirrors.
 	News func(News)
 }

@@ -90,12 +90,12 @@ type item struct {
 	told   world.Told  // tell
 	client uint64      // claim, release, assign, deny; level: which
 	member member.ID   // assign, deny, start: to whom
-	// assign, start, halt, pause, level: the roster under which the sender is überserver; resign: of
-	// the next
+	// assign, start, halt, pause, level: the roster under which the sender is überserver; resign:
+	// of the next
 	epoch uint32
 	what  byte // assign, halt, pause, level
-	// where: how many play there; halt: for how many milliseconds; pause, level: how many the sender
-	// knows, or how many bytes there are, or how far it is
+	// where: how many play there; halt: for how many milliseconds; pause, level: how many the
+	// sender knows, or how many bytes there are, or how far it is
 	load  uint32
 	shift time.Duration  // pause: for how long the world has stood still in all
 	room  uint32         // where: how many should at most, or 0; level: where a piece begins

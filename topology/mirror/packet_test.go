@@ -84,6 +84,21 @@ func drawItem(r *rapid.T, promise world.Tick, image []int32) item {
 			it.shift = time.Duration(rapid.IntRange(0, 1<<49).Draw(r, "µs")) * time.Microsecond
 		}
 		return it
+	case itemLevel:
+		it := item{kind: k, what: byte(rapid.IntRange(1, int(levelKinds)-1).Draw(r, "what")),
+			client: rapid.Uint64().Draw(r, "level")}
+		switch it.what {
+		case levelPart:
+			it.load, it.room, it.data = maxLevel, rapid.Uint32Range(0, 1<<20).Draw(r, "from"),
+				[]byte("map")
+		case levelAsk:
+			it.load = rapid.Uint32().Draw(r, "changes")
+		case levelSays:
+			it.load, it.text = uint32(rapid.IntRange(0, int(levelStates)-1).Draw(r, "far")), name
+		case levelAt:
+			it.tick, it.epoch = after, 9
+		}
+		return it
 	case itemChat:
 		return item{kind: k, player: player, name: name, text: "hello",
 			alone: rapid.SampledFrom([][]world.Player{nil, {3, 9}}).Draw(r, "alone")}

@@ -173,8 +173,10 @@ func (v *survivor) bringUp(s *machine, disk *keeptest.Disk) {
 	v.keepers[s] = k
 	s.change = func(o *Options) {
 		o.Keeper = k
-		o.Begun = func(w *world.World, _ server.Level) {
-			v.played[moment{s.mirror.at(w), w.Hash()}] = true
+		o.Server.Begun = func(w *world.World, _ server.Level) {
+			if s.mirror != nil {
+				v.played[moment{s.mirror.at(w), w.Hash()}] = true
+			}
 		}
 		o.Settled = func(w *world.World, in *world.Inputs) {
 			t := w.Tick()

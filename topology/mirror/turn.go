@@ -74,11 +74,7 @@ func (m *Mirror) settleRest(last world.Tick) error {
 
 // levelBegan tells that another level is played here from now on.
 func (m *Mirror) levelBegan() {
-	w := m.line.Settled()
-	if m.opt.Begun != nil {
-		m.opt.Begun(w, m.show.level)
-	}
-	m.tell(News{Kind: LevelBegan, Tick: m.at(w), Text: m.show.level.Name})
+	m.tell(News{Kind: LevelBegan, Tick: m.at(m.line.Settled()), Text: m.show.level.Name})
 }
 
 // showLevel has clients come into the world that has begun.

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/keep"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -137,21 +136,21 @@ func (k *Keeper) openGroup(disk keep.Disk) (err error) {
 func (k *Keeper) Memory() []byte { return k.memory }
 
 // BeginStay is Begin for a mirror, which may begin with another world each time that it comes into
-// a group.
-func (k *Keeper) BeginStay(stay uint64, w *world.World, l game.Level, seats []keep.Seat) error {
-	k.stay = stay
-	return k.Begin(w, l, seats)
+// a group, and with that of another level.
+func (k *Keeper) BeginStay(s *keep.Snapshot) error {
+	k.stay, k.base = s.Stay, s.Base
+	return k.Begin(s.World, s.Level, s.Seats)
 }
 
-// Durable is the last tick of a stay's world that a crash cannot take, or 0.
+// Durable is the last tick of a stay that a crash cannot take, in those of the group, or 0.
 func (k *Keeper) Durable(stay uint64) world.Tick {
 	s := &k.state
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.safeStay != stay {
+	if s.safe.stay != stay {
 		return 0
 	}
-	return s.safe
+	return s.safe.tick
 }
 
 // Remember begins to write what must not be forgotten, in place of what was written before.

@@ -60,6 +60,8 @@ type Keeper struct {
 	memory []byte     // of a mirror
 	group  *rememberer
 	stay   uint64
+	base   world.Tick // of the world, in its group's ticks
+	worlds uint64     // that were begun
 	tokens *tokens
 
 	handover handover
@@ -95,9 +97,18 @@ type state struct {
 	broken          atomic.Bool   // the journal cannot go on without a whole world
 	risk            atomic.Bool   // what is played is not being kept
 
-	mu       sync.Mutex
-	safe     world.Tick // that is durable
-	safeStay uint64     // of this stay's world
+	worlds atomic.Uint64 // that were begun
+
+	mu   sync.Mutex
+	safe safety
+}
+
+// safety is what is durable: up to which tick, in those of the group, of which stay, and of which
+// of the worlds that were begun.
+type safety struct {
+	tick, base world.Tick
+	stay       uint64
+	world      uint64
 }
 
 // An item is a tick, or the beginning of a chapter, or both.
@@ -109,6 +120,8 @@ type item struct {
 	fresh  bool         // which has nothing to do with the chapter before
 	level  game.Level
 	stay   uint64
+	base   world.Tick
+	number uint64      // which of the worlds that were begun
 	at     time.Time   // when that was
 	seats  []keep.Seat // all of them, for a chapter
 }
@@ -202,6 +215,8 @@ func (k *Keeper) Kept() *keep.Kept { return k.kept }
 // cannot be kept; later ones are handed over.
 func (k *Keeper) Begin(w *world.World, l game.Level, seats []keep.Seat) error {
 	k.level, k.kept = l, nil
+	k.worlds++
+	k.state.worlds.Store(k.worlds)
 	k.state.played.Store(uint64(w.Tick()))
 	if k.started {
 		k.gap, k.fresh = true, true // the journal is that of another world
@@ -214,7 +229,7 @@ func (k *Keeper) Begin(w *world.World, l game.Level, seats []keep.Seat) error {
 		return nil
 	}
 	if err := k.folder.Begin(&keep.Snapshot{World: w, Level: l, Seats: seats,
-		Stay: k.stay, At: time.Now()}); err != nil {
+		Stay: k.stay, Base: k.base, At: time.Now()}); err != nil {
 		return err
 	}
 	k.start(w)
@@ -233,7 +248,7 @@ func (k *Keeper) start(w *world.World) {
 	k.done, k.hurry = make(chan struct{}), make(chan struct{}, 1)
 	k.writer = writer{keeper: k}
 	k.state.durable.Store(uint64(w.Tick()))
-	k.writer.stay = k.stay
+	k.writer.of = safety{base: k.base, stay: k.stay, world: k.worlds}
 	k.writer.note()
 	go func() {
 		defer close(k.done)
@@ -261,8 +276,17 @@ func (k *Keeper) Save(w *world.World, seats []keep.Seat) bool {
 	return true
 }
 
-// DurableTick is the last tick that a crash of the machine cannot take. Any goroutine may ask.
-func (k *Keeper) DurableTick() world.Tick { return world.Tick(k.state.durable.Load()) }
+// DurableTick is the last tick of the world that a crash of the machine cannot take, or 0 while what
+// is durable is that of a world before it. Any goroutine may ask.
+func (k *Keeper) DurableTick() world.Tick {
+	s := &k.state
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.safe.world != s.worlds.Load() {
+		return 0
+	}
+	return s.safe.tick - s.safe.base
+}
 
 // Hurry has what was played be made durable at once, whatever Options.Flush says.
 func (k *Keeper) Hurry() {
@@ -339,7 +363,7 @@ func (k *Keeper) copy(it *item, w *world.World, seats []keep.Seat) {
 	if it.world.Host().CopyFrom(w) != nil {
 		it.world = w.Host().Clone()
 	}
-	it.stay = k.stay
+	it.stay, it.base, it.number = k.stay, k.base, k.worlds
 	it.level, it.seats = k.level, append(it.seats[:0], seats...)
 	it.fresh = k.fresh
 	k.since, k.replay = time.Now(), 0
@@ -431,7 +455,7 @@ func (k *Keeper) Close(w *world.World) error {
 	k.started = false
 	if w != nil {
 		k.writer.last = &keep.Snapshot{World: w, Level: k.level, Seats: k.seats, Stay: k.stay,
-			At: time.Now()}
+			Base: k.base, At: time.Now()}
 	}
 	close(k.full)
 	wait := time.NewTimer(closeTime)

@@ -85,7 +85,7 @@ type writer struct {
 	last   *keep.Snapshot // to end with, or nil
 	err    error          // with which it ended
 	warned bool           // that a whole world could not be written
-	stay   uint64         // of the chapter under way
+	of     safety         // of what the chapter under way is
 }
 
 // run writes what is handed over until there is no more.
@@ -138,7 +138,7 @@ func (w *writer) take(it *item) {
 			k.folder.Abandon()
 		}
 		w.begin(&keep.Snapshot{World: it.world, Level: it.level, Seats: it.seats, Stay: it.stay,
-			At: it.at})
+			Base: it.base, At: it.at}, it.number)
 		k.copies <- it.world
 		it.world = nil
 	}
@@ -146,14 +146,14 @@ func (w *writer) take(it *item) {
 }
 
 // begin begins a chapter.
-func (w *writer) begin(s *keep.Snapshot) {
+func (w *writer) begin(s *keep.Snapshot, number uint64) {
 	k := w.keeper
 	began := time.Now()
 	if err := k.folder.Begin(s); err != nil {
 		w.fail(err)
 		return
 	}
-	w.stay = s.Stay
+	w.of = safety{base: s.Base, stay: s.Stay, world: number}
 	k.state.chapters.Add(1)
 	k.state.chapterNanos.Store(int64(time.Since(began)))
 	k.state.broken.Store(false)
@@ -190,7 +190,8 @@ func (w *writer) note() {
 	k.state.durable.Store(uint64(k.folder.Durable()))
 	k.state.bytes.Store(k.folder.Counts().Bytes)
 	k.state.mu.Lock()
-	k.state.safe, k.state.safeStay = k.folder.Durable(), w.stay
+	k.state.safe = w.of
+	k.state.safe.tick = w.of.base + k.folder.Durable()
 	k.state.mu.Unlock()
 }
 
@@ -217,7 +218,7 @@ func (w *writer) fail(err error) {
 func (w *writer) finish() {
 	k := w.keeper
 	if w.last != nil {
-		w.begin(w.last)
+		w.begin(w.last, k.worlds)
 	}
 	w.err = k.folder.Close()
 	w.note()

@@ -57,7 +57,7 @@ func (h *host) saveNow() (t world.Tick, ok bool, err error) {
 	m := h.mirror.Load()
 	if !m.Paused() || !m.Kept() {
 		h.keeper.Want()
-		return m.Stats().Settled, true, nil
+		return m.Timeline().Settled().Tick(), true, nil
 	}
 	s, err := m.Present()
 	if err != nil {

@@ -120,7 +120,7 @@ type host struct {
 	site    serve.Site
 	print   string // of a certificate that was made here
 	meters  *serve.Meters
-	begun   atomic.Bool // it was let in
+	in      atomic.Bool // it was let in
 	stops   atomic.Bool
 	drained atomic.Bool // an operator sends players elsewhere
 	admin   *serve.Admin
@@ -138,6 +138,7 @@ type host struct {
 	desk    *queries.Desk      // nil without
 	uploads *uploads.Folder    // nil without
 	safe    atomic.Uint64      // the tick that all who keep the game have on their disks
+	base    atomic.Uint64      // the group's tick with which the world of the level began
 	telling atomic.Bool        // the world is about to be told what the store says
 
 	successor *successor // nil if no game is taken over
@@ -211,9 +212,7 @@ func (o *Options) open(ctx context.Context) (_ *host, err error) {
 	m.Server.News = func(n server.News) { serve.News(h.Log, n) }
 	h.meters = serve.NewMeters(h.title.Game, h.read)
 	m.Server.Ticked = h.ticked
-	if (m.Found || h.successor != nil) && !h.back { // who joins begins with what is settled first
-		m.Server.Begun = func(w *world.World, l server.Level) { h.begin(w, l) }
-	}
+	m.Server.Begun = h.begun
 	m.Link, m.Multicast = h.sockets.mirrors, h.sockets.group
 	m.Server.Links = []link.Link{h.sockets.players}
 	made, err := h.make(ctx)
@@ -276,7 +275,7 @@ func (h *host) live(ctx context.Context) error {
 	defer give(nil)
 	if !h.Mirror.Found && !h.Forever && !h.back {
 		defer time.AfterFunc(h.Patience, func() {
-			if !h.begun.Load() {
+			if !h.in.Load() {
 				give(errPatience)
 			}
 		}).Stop()
@@ -353,7 +352,7 @@ func (h *host) news(n mirror.News) {
 	level := slog.LevelInfo
 	switch n.Kind {
 	case mirror.Established:
-		h.begun.Store(true)
+		h.in.Store(true)
 	case mirror.Began:
 		h.began()
 		return

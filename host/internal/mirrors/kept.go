@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/coeval-dev/coeval/conn"
-	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/keeping"
 	"github.com/coeval-dev/coeval/host/internal/serve"
 	"github.com/coeval-dev/coeval/keep"
@@ -24,9 +23,7 @@ type keeper struct {
 var _ mirror.Keeper = keeper{}
 
 // Begin is told of each world that the mirror goes on with.
-func (k keeper) Begin(stay uint64, w *world.World, l game.Level, seats []keep.Seat) error {
-	return k.BeginStay(stay, w, l, seats)
-}
+func (k keeper) Begin(s *keep.Snapshot) error { return k.BeginStay(s) }
 
 // Safe is told up to which tick the disks of all have the game.
 func (k keeper) Safe(t world.Tick) {
@@ -99,5 +96,5 @@ func (h *host) measureKept(m *serve.Metrics, x *mirror.Mirror) {
 	}
 	m.Keeper(h.keeper)
 	m.Gauge("keep_safe_tick", "The last tick that every mirror that keeps the game has on its "+
-		"disk.", float64(x.Safe()))
+		"disk, of the level's world.", float64(max(x.Safe(), x.Base())-x.Base()))
 }

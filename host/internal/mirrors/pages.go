@@ -117,8 +117,9 @@ func (h *host) status() Status {
 	out := Status{
 		Phase: m.Phase().String(), Mirror: int(m.ID()), Uber: int(m.Uber()), Mirrors: []int{},
 		Absent: []int{}, Detours: []int{},
-		Settled: uint64(st.Settled), SettledMS: m.SettledDelay().Seconds() * 1000,
-		Rejoins: st.Rejoins, Congestion: m.Congestion().Level,
+		Settled:   uint64(max(st.Settled, m.Base()) - m.Base()),
+		SettledMS: m.SettledDelay().Seconds() * 1000,
+		Rejoins:   st.Rejoins, Congestion: m.Congestion().Level,
 	}
 	for _, id := range m.Members() {
 		out.Mirrors = append(out.Mirrors, int(id))

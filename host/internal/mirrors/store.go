@@ -21,7 +21,7 @@ func (h *host) openStore(ctx context.Context) (err error) {
 	o := storing.Options{Store: h.Store, Led: true, Log: h.Log,
 		Owner: "mirror " + cmp.Or(h.Mirror.Name, h.Address, h.Mirrors)}
 	if h.keeper != nil {
-		o.Durable = func() world.Tick { return world.Tick(h.safe.Load()) }
+		o.Durable = h.durable
 		o.Hurry = func() {
 			if m := h.mirror.Load(); m != nil {
 				m.Hurry()
@@ -33,6 +33,12 @@ func (h *host) openStore(ctx context.Context) (err error) {
 	defer cancel()
 	h.clerk, err = storing.New(ctx, h.title.Game, o)
 	return err
+}
+
+// durable is up to which tick of its world all disks have the game.
+func (h *host) durable() world.Tick {
+	base := h.base.Load()
+	return world.Tick(max(h.safe.Load(), base) - base)
 }
 
 // answered has the world be told what the store says before the next tick, rather than after it.

@@ -62,7 +62,11 @@ func (l *levels) String() string {
 type begun struct{ admin.LevelBegun }
 
 func (b *begun) String() string {
-	return fmt.Sprintf("level %q has begun, with seed %d\n", b.Level, b.Seed)
+	text := fmt.Sprintf("level %q has begun, with seed %d\n", b.Level, b.Seed)
+	if b.Kept != nil && !*b.Kept {
+		text += "not all disks have that yet: see coeval_keep_safe_tick\n"
+	}
+	return text
 }
 
 type content struct{ admin.Content }
@@ -124,7 +128,11 @@ func (o *operator) levelCommand() *cobra.Command {
 	seed := uint64(0)
 	cmd := o.command("level [NAME|FILE]", "List the levels, or begin one", cobra.MaximumNArgs(1),
 		func(cmd *cobra.Command, args []string) error {
-			return o.each(cmd, func(ctx context.Context, t Target) (fmt.Stringer, error) {
+			to := o.each
+			if len(args) > 0 {
+				to = o.once
+			}
+			return to(cmd, func(ctx context.Context, t Target) (fmt.Stringer, error) {
 				var l levels
 				err := t.Get(ctx, "levels", &l.Levels)
 				if err != nil || len(args) == 0 {
@@ -146,7 +154,7 @@ func (o *operator) levelCommand() *cobra.Command {
 		})
 	cmd.Long = `List the levels, or begin one, by its name or with a file of its data. Everyone stays
 connected. It is made ready beside the game that goes on; if anything is wrong with it,
-nothing is changed. Mirrors stay in their level.`
+nothing is changed. Mirrors all begin it with one tick, when each has it ready.`
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "random seed (default: drawn)")
 	return cmd
 }
