@@ -276,8 +276,8 @@ func (k *Keeper) Save(w *world.World, seats []keep.Seat) bool {
 	return true
 }
 
-// DurableTick is the last tick of the world that a crash of the machine cannot take, or 0 while what
-// is durable is that of a world before it. Any goroutine may ask.
+// DurableTick is the last tick of the world that a crash of the machine cannot take, or 0 while
+// what is durable is that of a world before it. Any goroutine may ask.
 func (k *Keeper) DurableTick() world.Tick {
 	s := &k.state
 	s.mu.Lock()
