@@ -373,7 +373,13 @@ func TestAdminMirrors(t *testing.T) {
 		t.Errorf("the world stands still at %v, and did at %v", again["tick"], still["tick"])
 	}
 	b.admin("resume")
-	a.refuses("mirrors stay in the level", "level", "x")
+	a.refuses("hill has no levels", "level", "x")
+	if began := b.admin("level", ""); began["level"] != "" || began["seed"] == "" {
+		t.Errorf("%v", began)
+	}
+	if began := a.admin("level", ""); began["kept"] != true {
+		t.Errorf("%v", began)
+	}
 	b.refuses("not kept", "save")
 	for first := a.admin("save")["tick"].(float64); a.admin("save")["tick"].(float64) <= first; {
 		time.Sleep(5 * time.Millisecond) // what is settled goes on

@@ -33,3 +33,49 @@ func TestAnotherWorld(t *testing.T) {
 		x.join(1, 2)
 	}
 }
+
+// TestWorldBeforeIsWritten: what is left to be written of the world before waits for the new one to
+// be safe, and not until that has come as far.
+func TestWorldBeforeIsWritten(t *testing.T) {
+	var store kept.Memory
+	x := open(t, &store, kept.Options{World: 7, Every: -1})
+	x.join(1, 2)
+	for range 40 {
+		x.step(nil)
+	}
+	x.trader(2).Gold = 77
+	if err := x.w.Host().Step(nil); err != nil {
+		t.Fatal(err)
+	}
+	x.desk.Tick(x.w)
+	x.desk.Begin()
+	w, err := market.New(world.Settings{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.w = w
+	wrote := 0
+	for range 5 {
+		if err := x.w.Host().Step(nil); err != nil {
+			t.Fatal(err)
+		}
+		x.desk.Tick(x.w)
+		for j := x.desk.Take(x.w.Tick()); j != nil; j = x.desk.Take(x.w.Tick()) {
+			if j.Kind() == "write" {
+				wrote += j.Rows()
+			}
+			x.desk.Done(j, j.Run(t.Context(), &store))
+		}
+		in := x.w.Game().NewInputs()
+		if err := x.desk.Tell(in); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.w.Host().Step(in); err != nil {
+			t.Fatal(err)
+		}
+		x.desk.Tick(x.w)
+	}
+	if wrote == 0 {
+		t.Error("nothing was written of the world before")
+	}
+}

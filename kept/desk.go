@@ -189,6 +189,9 @@ func (d *Desk) Begin() {
 	clear(d.loading)
 	clear(d.greeted)
 	d.first = slices.DeleteFunc(d.first, func(j *Job) bool { return j.state != jobRuns })
+	for _, j := range d.jobs { // the world that follows is safe no sooner than what was before
+		j.tick = min(j.tick, 1)
+	}
 	d.told, d.tick, d.world, d.ready = d.told[:0], 0, 0, false
 	d.opt.World += 2 // its ticks are counted anew, so it has to have a number of its own
 	d.prune = pruning{}
@@ -266,7 +269,8 @@ func (d *Desk) found(w *world.World) {
 		d.claiming = true
 		j := d.job(jobClaim)
 		j.owner = d.opt.Owner
-		d.push(j)
+		j.state = jobWaits
+		d.jobs = slices.Insert(d.jobs, 0, j) // what is left of a world before waits for it
 	}
 }
 
