@@ -10,6 +10,7 @@ import (
 	"github.com/coeval-dev/coeval/games/stack"
 	"github.com/coeval-dev/coeval/host"
 	"github.com/coeval-dev/coeval/host/tools"
+	"github.com/coeval-dev/coeval/host/tools/dis"
 	_ "github.com/coeval-dev/coeval/service/directory/use"
 	_ "github.com/coeval-dev/coeval/service/store/use"
 )
@@ -17,10 +18,11 @@ import (
 const about = `coevald is coeval with databases, in which games keep what outlives their
 matches: SQLite in a file, or PostgreSQL. Beside what coeval does it checks,
 migrates, backs up and restores those, and measures them (bench store). It also
-runs a directory, where servers are found.`
+runs a directory, where servers are found, and takes part in exercises of
+simulators that speak DIS.`
 
 var program = host.Program{
-	Name: "coevald", About: about, Tools: tools.All,
+	Name: "coevald", About: about, Tools: append(tools.All, dis.Command),
 	Titles: []*game.Title{arena.Title, crowd.Title, pong.Title, stack.Title},
 }
 

@@ -1,0 +1,217 @@
+package dis_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/games/pong"
+	"github.com/coeval-dev/coeval/host"
+	"github.com/coeval-dev/coeval/host/tools/dis"
+)
+
+var program = host.Program{Name: "coevald", Tools: []host.Command{dis.Command},
+	Titles: []*game.Title{pong.Title}}
+
+// try runs a command line.
+func try(ctx context.Context, args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	code = program.Run(ctx, args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestCommandLine(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, []byte(strings.Repeat("no capture ", 9)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		args           string
+		code           int
+		stdout, stderr string // what each must contain; empty means empty
+	}{
+		{"dis", 0, "coevald dis listen", ""},
+		{"dis listen --help", 0, "table that is kept up to date", ""},
+		{"dis hear", 2, "", `there is no command "hear"`},
+		{"dis listen --to nowhere", 1, "", "name one such as 239.1.2.3:3000"},
+		{"dis listen --exercise 300", 2, "", "choose 0 to 255"},
+		{"dis listen --every 1ns", 2, "", "choose 10ms or more"},
+		{"dis record", 2, "", "accepts 1 arg"},
+		{"dis record " + text + " --to 127.0.0.1:9 --listen 127.0.0.1:0", 1, "", "file exists"},
+		{"dis play " + text, 1, "", "no capture in the format pcap"},
+		{"dis play " + dir + "/none", 1, "", "no such file"},
+		{"dis play " + text + " --speed 0", 2, "", "choose more than 0"},
+		{"dis fly --at 95,0", 2, "", "is not on Earth"},
+		{"dis fly --at here", 2, "", "is no place"},
+		{"dis fly --entities 0", 2, "", "choose 1 to 10000"},
+		{"dis fly --type x", 2, "", "no type of entity"},
+		{"dis fly --version 5", 2, "", "choose 6 or 7"},
+	} {
+		code, stdout, stderr := try(t.Context(), strings.Fields(x.args)...)
+		if code != x.code {
+			t.Errorf("%q: exit code %d, want %d: %s", x.args, code, x.code, stderr)
+		}
+		for _, s := range []struct{ got, want string }{{stdout, x.stdout}, {stderr, x.stderr}} {
+			if (s.want == "") != (s.got == "") || !strings.Contains(s.got, s.want) {
+				t.Errorf("%q prints %q, want it to contain %q", x.args, s.got, s.want)
+			}
+		}
+	}
+}
+
+// free is a UDP port of this machine that nobody uses.
+func free(t *testing.T) string {
+	c, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	return c.LocalAddr().String()
+}
+
+// lines are what a command prints, one at a time as it prints them.
+type lines struct{ c chan string }
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.c <- string(b)
+	return len(b), nil
+}
+
+// listens starts a listener and gives what it prints, until the test is over.
+func listens(t *testing.T, args ...string) *lines {
+	ctx, cancel := context.WithCancel(t.Context())
+	out := &lines{make(chan string, 1000)}
+	var errs bytes.Buffer
+	done := make(chan int)
+	go func() { done <- program.Run(ctx, args, out, &errs) }()
+	t.Cleanup(func() {
+		cancel()
+		for {
+			select {
+			case <-out.c: // somebody must read, or it never ends
+			case <-done:
+				return
+			}
+		}
+	})
+	return out
+}
+
+// until waits for a report that is as wanted.
+func until(t *testing.T, l *lines, so func(dis.Seen) bool) (s dis.Seen) {
+	t.Helper()
+	end := time.After(2 * time.Minute)
+	for {
+		select {
+		case text := <-l.c:
+			s = dis.Seen{}
+			if err := json.Unmarshal([]byte(text), &s); err != nil {
+				t.Fatalf("%v: %q", err, text)
+			}
+			if so(s) {
+				return s
+			}
+		case <-end:
+			t.Fatalf("it never came to that: %+v", s)
+		}
+	}
+}
+
+// Aircraft fly, a listener sees them and others being refused, a recorder keeps it, and a player
+// brings them back.
+func TestFlyListenRecordPlay(t *testing.T) {
+	at, tape := free(t), filepath.Join(t.TempDir(), "tape.pcap")
+	l := listens(t, "dis", "listen", "--to", at, "--listen", at, "--json", "--every", "50ms")
+	flies := func(to string) {
+		code, out, errs := try(t.Context(), "dis", "fly", "--to", to, "--listen", "127.0.0.1:0",
+			"--entities", "3", "--for", "2s", "--version", "6")
+		if code != 0 || !strings.Contains(out, "updates of 3 aircraft") {
+			t.Errorf("%d, %s%s", code, out, errs)
+		}
+	}
+	until(t, l, func(dis.Seen) bool { return true }) // it is there
+	flies(at)
+	s := until(t, l, func(s dis.Seen) bool { return s.Removed == 3 })
+	if s.Kinds["Entity State"] < 6 || s.Kinds["Remove Entity"] != 3 || len(s.Refused) != 0 {
+		t.Errorf("%+v", s)
+	}
+
+	// Recorded at another port, and played to the listener.
+	other := free(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	recorded := make(chan string)
+	go func() {
+		_, out, errs := try(ctx, "dis", "record", tape, "--to", other, "--listen", other)
+		recorded <- out + errs
+	}()
+	for size := int64(0); size <= 0; time.Sleep(10 * time.Millisecond) {
+		flies(other) // until it was there to hear it
+		if f, err := os.Stat(tape); err == nil {
+			size = f.Size() - 24
+		}
+	}
+	cancel()
+	if text := <-recorded; !strings.Contains(text, "datagrams") {
+		t.Fatal(text)
+	}
+	code, out, errs := try(t.Context(), "dis", "play", tape, "--to", at, "--restamp",
+		"--speed", "20")
+	if code != 0 || !strings.Contains(out, "datagrams to") {
+		t.Fatalf("%d, %s%s", code, out, errs)
+	}
+	until(t, l, func(s dis.Seen) bool { return s.Kinds["Entity State"] > 9 && s.Removed > 3 })
+
+	// What is no PDU is counted for what it is.
+	c, err := net.Dial("udp4", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	until(t, l, func(s dis.Seen) bool {
+		_, _ = c.Write([]byte("no PDU at all")) // it may not be there yet, and is tried again
+		return s.Refused["malformed"] > 0
+	})
+}
+
+// The table and the map of people.
+func TestTableAndMap(t *testing.T) {
+	at := free(t)
+	done := make(chan string)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		_, out, errs := try(ctx, "dis", "listen", "--to", at, "--listen", at, "--map",
+			"--every", "20ms", "--rows", "2")
+		done <- out + errs
+	}()
+	code, _, errs := try(t.Context(), "dis", "fly", "--to", at, "--listen", "127.0.0.1:0",
+		"--entities", "4", "--for", "1500ms")
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	cancel()
+	out := <-done
+	for _, want := range []string{"4 entities", "  1:1:1             coeval 1", "and 2 more",
+		"friendly", "+" + strings.Repeat("-", 64) + "+"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in what it prints:\n%s", want, out[:min(len(out), 3000)])
+		}
+	}
+	if strings.Contains(out, "\x1b") {
+		t.Error("a terminal's codes where there is none")
+	}
+}
+
+func ExampleCommand() {
+	fmt.Println((&program).Tools[0](&program).Use)
+	// Output: dis
+}
