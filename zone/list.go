@@ -14,7 +14,7 @@ func (s *Server) serversListed(r *Result) {
 	w.lists++
 	pause := max(2*s.opt.Silence, time.Duration(len(r.Entries))*s.opt.Silence/10)
 	if w.lists < 4 {
-		pause = s.opt.Silence / 2
+		pause = s.opt.Silence / 4
 	}
 	w.listAt = s.now + pause
 	for _, p := range s.peers {

@@ -125,6 +125,34 @@ func (a *asker) once(ctx context.Context, subject string, header nats.Header, da
 	return c.wait(ctx, t.C), nil
 }
 
+// insist asks for something again and again, and takes the first answer to any of it. While servers
+// have no leader they drop what is asked, so that whoever waits for long loses time after they have
+// one; and when they are slow, whoever does not wait never hears them.
+func (a *asker) insist(ctx context.Context, subject string) (*nats.Msg, error) {
+	c, err := a.send(subject, nil, nil, 16)
+	if err != nil {
+		return nil, err
+	}
+	defer c.end()
+	t := time.NewTicker(firstWait / 5)
+	defer t.Stop()
+	for {
+		m := c.wait(ctx, t.C)
+		switch {
+		case m != nil && nobody(m):
+			return nil, nats.ErrNoResponders
+		case m != nil:
+			return m, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		}
+		err := a.nc.PublishMsg(&nats.Msg{Subject: subject, Reply: a.prefix + c.token})
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
 // How long to wait for an answer before a request is sent again, at first and at most, and before
 // one is repeated that was refused or that nobody heard.
 const (

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -188,11 +189,24 @@ func (n *connection) streams(ctx context.Context, complete bool) error {
 // info asks for a stream until somebody answers.
 func (n *connection) info(ctx context.Context, name string) (*jetstream.StreamInfo, error) {
 	return n.manage(ctx, func(ctx context.Context) (*jetstream.StreamInfo, error) {
-		s, err := n.js.Stream(ctx, name)
+		m, err := n.asker.insist(ctx, "$JS.API.STREAM.INFO."+name)
 		if err != nil {
 			return nil, err
 		}
-		return s.CachedInfo(), nil
+		var answer struct {
+			*jetstream.StreamInfo
+			Error *jetstream.APIError `json:"error"`
+		}
+		if err := json.Unmarshal(m.Data, &answer); err != nil {
+			return nil, err
+		}
+		switch {
+		case answer.Error == nil:
+			return answer.StreamInfo, nil
+		case answer.Error.ErrorCode == jetstream.JSErrCodeStreamNotFound:
+			return nil, jetstream.ErrStreamNotFound
+		}
+		return nil, answer.Error
 	})
 }
 

@@ -191,7 +191,7 @@ func (s *Server) wind(ctx context.Context, h *header, rev uint64) (bool, error) 
 	if due-time.Duration(last)*length < stoodStill {
 		return true, nil
 	}
-	if !pause(ctx, 5*s.opt.Silence/2) {
+	if !pause(ctx, s.opt.Silence) { // in which whoever runs writes five times
 		return false, context.Cause(ctx)
 	}
 	_, again, err := ticksOf(ctx, m)
@@ -232,6 +232,12 @@ func ticksOf(ctx context.Context, m Map) (last world.Tick, revs map[string]uint6
 			last = max(last, info.Tick)
 			revs[e.Key] = e.Revision
 		}
+	}
+	if list, err = m.List(ctx, zone.ServerPrefix); err != nil {
+		return 0, nil, err
+	}
+	for _, e := range list {
+		revs[e.Key] = e.Revision
 	}
 	return last, revs, nil
 }
