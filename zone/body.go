@@ -85,19 +85,20 @@ type Output struct {
 type outItem struct {
 	to     ID
 	kind   itemKind
+	more   bool // see item
 	entity uint64
 	data   []byte
 }
 
 // Depart hands an entity over, as it is after this tick. It is not owned here any more.
 func (o *Output) Depart(to ID, entity uint64, data []byte) {
-	o.add(outItem{to, handOver, entity, data})
+	o.add(outItem{to: to, kind: handOver, entity: entity, data: data})
 }
 
 // Act does something to an entity that is thought to be owned by another zone. It is forwarded to
 // where that entity has gone.
 func (o *Output) Act(to ID, entity uint64, data []byte) {
-	o.add(outItem{to, action, entity, data})
+	o.add(outItem{to: to, kind: action, entity: entity, data: data})
 }
 
 // Died says that an entity is gone for good, so that actions on it are told as Gone at once. Those

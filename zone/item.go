@@ -6,6 +6,14 @@ type itemKind uint8
 const (
 	handOver itemKind = 1
 	action   itemKind = 2
+
+	itemMore = 1 << 7
+)
+
+// What leaves a zone for another in one tick is taken in by that in one tick, up to so much of it.
+const (
+	maxTogether    = 448
+	maxTogetherLen = 96 << 10
 )
 
 // origin names an action for ever: the stream into which it was put first, and its number there.
@@ -18,6 +26,7 @@ type origin struct {
 type item struct {
 	kind   itemKind
 	hops   uint8
+	more   bool // the next one in the stream left in the same tick: both are taken in one
 	entity uint64
 	tick   Tick // the last that was computed of the entity, or that in which the action was done
 	origin origin
@@ -26,7 +35,11 @@ type item struct {
 
 // append writes an item; from, to and number are those of the stream that it is in.
 func (i *item) append(b []byte, from, to ID, number uint64) []byte {
-	b = append(b, byte(i.kind))
+	kind := byte(i.kind)
+	if i.more {
+		kind |= itemMore
+	}
+	b = append(b, kind)
 	b = appendUint(b, i.entity)
 	b = appendUint(b, uint64(i.tick))
 	if i.kind == action {
@@ -42,7 +55,9 @@ func (i *item) append(b []byte, from, to ID, number uint64) []byte {
 
 // readItem reads an item whose bytes are part of what is read.
 func (r *reader) item(from, to ID, number uint64) item {
-	i := item{kind: itemKind(r.byte()), origin: origin{from, to, number}}
+	kind := r.byte()
+	i := item{kind: itemKind(kind &^ itemMore), more: kind&itemMore != 0,
+		origin: origin{from, to, number}}
 	if i.kind != handOver && i.kind != action {
 		r.fail()
 	}

@@ -177,6 +177,7 @@ func (s *state) actions(f *frame) {
 // forward sends an action after the entity, in the stream in which that went, so behind it.
 func (s *state) forward(to ID, i *item) {
 	next := *i
+	next.more = false
 	next.hops = min(i.hops, 254) + 1
 	next.tick = s.in.Tick
 	number := s.streams.open(to).push(&next)
@@ -192,13 +193,14 @@ func (s *state) put(f *frame) error {
 	s.outs = appendNames(s.outs, s.lost)
 	s.outs = appendUint(s.outs, uint64(s.forwards+len(s.out.items)))
 	s.outs = append(s.outs, s.onward...)
+	s.together()
 	for i := range s.out.items {
 		o := &s.out.items[i]
 		st := s.streams.open(o.to)
 		if st == nil || slices.Contains(f.closed, o.to) {
 			return ErrOutput
 		}
-		next := item{kind: o.kind, entity: o.entity, tick: f.tick, data: o.data}
+		next := item{kind: o.kind, more: o.more, entity: o.entity, tick: f.tick, data: o.data}
 		next.origin = origin{s.id, o.to, st.out.end()}
 		number := st.push(&next)
 		if o.kind == handOver {

@@ -104,10 +104,17 @@ func (s *Server) gatherGhosts(z *owned, f *frame) {
 // gatherItems takes items of one peer. Those of a zone that is ahead wait for their tick. It gives
 // the size of all so far, or less than nothing if there is to be nothing else in this tick.
 func (z *owned) gatherItems(st *stream, f *frame, size int) int {
-	in := &st.live.inbox
+	in, until := &st.live.inbox, uint64(0)
 	for n := in.first; n < in.end() && len(f.taken) < maxTaken; n++ {
 		i := in.at(n)
-		if i.tick >= f.tick || size > 0 && size+i.size() > maxTakenLen || z.blocked(i) {
+		if n >= until && len(z.suspects) == 0 {
+			var fits bool
+			if until, fits = st.group(n, f, size); !fits {
+				break
+			}
+		}
+		if i.tick >= f.tick || n >= until && size > 0 && size+i.size() > maxTakenLen ||
+			z.blocked(i) {
 			break
 		}
 		p := z.suspected(st.peer, n)

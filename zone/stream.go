@@ -18,6 +18,10 @@ type stream struct {
 	ghostEpoch uint64
 	ghostTick  Tick
 
+	// since is how many items, and bytes of them, are behind one that a tick puts out, up to the
+	// last entity among them: see together.
+	since, sinceLen int
+
 	live passage
 }
 

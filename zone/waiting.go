@@ -27,7 +27,7 @@ const (
 // add has an action wait.
 func (w *waiting) add(t *taken, now Tick) {
 	i := *t.item
-	i.data = slices.Clone(i.data)
+	i.data, i.more = slices.Clone(i.data), false
 	w.list = append(w.list, waiter{t.from, t.number, now, i})
 	w.bytes += i.size()
 }

@@ -14,6 +14,9 @@ func check(t *testing.T, r *Report) {
 		}
 		t.Error(f)
 	}
+	if r.Audit.Apart > 0 {
+		t.Errorf("%d times what left in one tick was not taken in one", r.Audit.Apart)
+	}
 	for _, h := range r.Halted {
 		t.Error("halted:", h)
 	}

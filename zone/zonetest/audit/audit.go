@@ -76,6 +76,8 @@ type Audit struct {
 	HandOvers, Actions, Forwards, Events, Fences, Records, Frames, Hashes, Bytes uint64
 	// Gone and Aside are actions and items that were said to be.
 	Gone, Aside uint64
+	// Apart is how often what left in one tick was not taken in one.
+	Apart uint64
 	// LostEntities and DoubledEntities are what Finish found in no snapshot, and in several.
 	LostEntities, DoubledEntities int
 	// Births is for games whose entities come and go by their rules: one is where it is first seen,
@@ -167,7 +169,11 @@ func (a *Audit) frame(id uint32, z *zone, f *Frame) {
 	z.tick = f.Tick
 	a.Frames++
 	for i := range f.Taken {
-		a.take(id, f, &f.Taken[i])
+		x := &f.Taken[i]
+		a.take(id, f, x)
+		if x.More && !f.takes(x.From, x.Number+1) {
+			a.Apart++
+		}
 	}
 	for i := range f.Out {
 		a.put(id, f, &f.Out[i])
@@ -205,6 +211,16 @@ func (a *Audit) frame(id uint32, z *zone, f *Frame) {
 			z.replay = nil
 		}
 	}
+}
+
+// takes says whether a frame takes an item.
+func (f *Frame) takes(from uint32, number uint64) bool {
+	for i := range f.Taken {
+		if x := &f.Taken[i]; x.From == from && x.Number == number {
+			return true
+		}
+	}
+	return false
 }
 
 func (a *Audit) stream(from, to uint32) *stream {

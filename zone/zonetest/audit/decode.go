@@ -85,6 +85,7 @@ type Item struct {
 	From, To     uint32
 	Number       uint64
 	Acts         bool
+	More         bool // the next one is taken in the same tick
 	Aside        bool
 	Entity, Tick uint64
 	Hops         uint8
@@ -95,7 +96,9 @@ type Item struct {
 
 func (c *cursor) item(from, to uint32, number uint64) Item {
 	i := Item{From: from, To: to, Number: number, OFrom: from, OTo: to, ONumber: number}
-	switch c.u8() {
+	kind := c.u8()
+	i.More = kind >= 128
+	switch kind % 128 {
 	case 1:
 	case 2:
 		i.Acts = true
