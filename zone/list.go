@@ -128,6 +128,22 @@ func (s *Server) zonesListed(r *Result) {
 	}
 }
 
+// considerEnded takes a zone over whose owner is known to have ended: nobody has to wait for it.
+// Each of those that are there takes its part, and what is left after a while.
+func (s *Server) considerEnded(id ID, a Assignment, rev uint64) {
+	r := s.routes[id]
+	if !r.lonely {
+		r.lonely, r.since = true, s.now
+	}
+	rank, all := s.rankBehind(0)
+	rank = min((rank+int(id))%all, 8)
+	if s.now >= r.since+time.Duration(rank)*s.opt.Silence/4 {
+		s.claim(id, a, rev)
+		return
+	}
+	s.watch.zoneAt = min(s.watch.zoneAt, s.now+s.opt.Silence/4)
+}
+
 // consider takes a zone over if its owner is not there, and it is this server's turn to try. When
 // is a matter of clocks, and two may try at once; who owns it is then a matter of the map and the
 // journal.
@@ -139,6 +155,10 @@ func (s *Server) consider(id ID, a Assignment, rev uint64) {
 	}
 	if a.Owner == s.opt.Self {
 		s.claim(id, a, rev) // it was given to this server
+		return
+	}
+	if s.ended[a.Owner] && s.watch.lists >= 2 {
+		s.considerEnded(id, a, rev)
 		return
 	}
 	if since, dead := s.dead(a.Owner); dead {

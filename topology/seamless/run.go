@@ -191,7 +191,7 @@ func (s *Server) wind(ctx context.Context, h *header, rev uint64) (bool, error) 
 	if due-time.Duration(last)*length < stoodStill {
 		return true, nil
 	}
-	if !pause(ctx, s.opt.Silence) { // in which whoever runs writes five times
+	if !pause(ctx, s.opt.Silence/2) { // in which whoever runs writes twice
 		return false, context.Cause(ctx)
 	}
 	_, again, err := ticksOf(ctx, m)

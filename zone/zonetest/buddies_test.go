@@ -1,6 +1,7 @@
 package zonetest
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -35,7 +36,10 @@ func TestDeathWithBuddies(t *testing.T) {
 	for seed := range uint64(4) {
 		s := New(Buddied(20 + seed))
 		s.at(4*time.Second, func() { s.stalls.journal = s.now + 4*time.Second })
-		s.at(6*time.Second, func() { s.kill(s.nodes[seed]) })
+		s.at(6*time.Second, func() {
+			who := s.holdersOf(1)
+			s.kill(s.nodes[slices.IndexFunc(s.nodes, func(n *node) bool { return n.id == who[0] })])
+		})
 		r := s.Run()
 		check(t, r)
 		if r.Stats.Helped == 0 || r.Stats.Forsaken > 0 {
@@ -84,6 +88,7 @@ func TestRoughBuddies(t *testing.T) {
 		o.Standby, o.Buddies = seed%2 == 0, true
 		r := New(o).Run()
 		sum.add(r)
+		together(t, r)
 		if check(t, r); t.Failed() {
 			t.Fatalf("seed %d: %v", seed, r.Faults)
 		}

@@ -14,14 +14,19 @@ func check(t *testing.T, r *Report) {
 		}
 		t.Error(f)
 	}
-	if r.Audit.Apart > 0 {
-		t.Errorf("%d times what left in one tick was not taken in one", r.Audit.Apart)
-	}
 	for _, h := range r.Halted {
 		t.Error("halted:", h)
 	}
 	for _, h := range r.Stuck {
 		t.Error("stuck:", h)
+	}
+}
+
+// together is for runs in which no game panics: then items are tried one at a time.
+func together(t *testing.T, r *Report) {
+	t.Helper()
+	if r.Audit.Apart > 0 {
+		t.Errorf("%d times what left in one tick was not taken in one", r.Audit.Apart)
 	}
 }
 
@@ -38,6 +43,7 @@ func TestRough(t *testing.T) {
 		o.Standby = seed%2 == 0
 		r := New(o).Run()
 		sum.add(r)
+		together(t, r)
 		if check(t, r); t.Failed() {
 			t.Fatalf("seed %d: %v", seed, r.Faults)
 		}
