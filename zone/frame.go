@@ -13,6 +13,7 @@ type frame struct {
 	ghosts   []shown
 	taken    []taken
 	closed   []ID
+	back     bool   // what was set aside first is executed
 	outs     []byte // as appendOuts writes it; of a frame that was read
 	hashed   bool
 	hash     uint64
@@ -39,6 +40,7 @@ const (
 	recordTicks = 1
 
 	frameHashed = 1
+	frameBack   = 2
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -55,7 +57,10 @@ func (f *frame) reset(tick Tick) {
 func (f *frame) append(b []byte, self ID, outs []byte) []byte {
 	var flags byte
 	if f.hashed {
-		flags = frameHashed
+		flags |= frameHashed
+	}
+	if f.back {
+		flags |= frameBack
 	}
 	b = append(b, flags)
 	b = appendUint(b, uint64(len(f.commands)))
@@ -97,9 +102,10 @@ func (f *frame) append(b []byte, self ID, outs []byte) []byte {
 // frame reads the next frame of a record; items are put into a list that is used again.
 func (r *reader) frame(f *frame, self ID, items *[]item) {
 	flags := r.byte()
-	if flags > frameHashed {
+	if flags > frameHashed|frameBack {
 		r.fail()
 	}
+	f.back = flags&frameBack != 0
 	for range r.count(maxCommands) {
 		f.commands = append(f.commands, r.bytes(MaxItem))
 	}

@@ -52,6 +52,7 @@ type owned struct {
 	commands [][]byte
 	cmdBytes []byte
 	suspects []suspect
+	putBack  int   // items that were set aside and are to be tried again
 	why      error // of halting
 	giveTo   ServerID
 }

@@ -29,7 +29,10 @@ func (s *Server) failed(z *owned, f *frame, err error) {
 	for range f.commands {
 		s.tell(Notice{Kind: Dropped, Zone: z.id, Tick: f.tick, Epoch: z.entry.Epoch})
 	}
-	z.commands, z.cmdBytes = z.commands[:0], z.cmdBytes[:0]
+	if !f.back {
+		z.commands, z.cmdBytes = z.commands[:0], z.cmdBytes[:0]
+	}
+	z.putBack = 0
 	for i := range f.taken {
 		t := &f.taken[i]
 		if p := z.suspected(t.from, t.number); p != nil {

@@ -78,6 +78,9 @@ func (s *state) execute(f *frame) (err error) {
 		return err
 	}
 	s.actions(f)
+	if err := s.comesBack(f); err != nil {
+		return err
+	}
 	if err := s.step(); err != nil {
 		return err
 	}
@@ -136,13 +139,17 @@ func (s *state) arrivals(f *frame) error {
 		if t.item.kind != handOver {
 			continue
 		}
-		missed := f.tick - 1 - t.item.tick
-		s.moved.came(t.item.entity)
-		s.here[t.item.entity] = struct{}{}
-		s.in.Arrivals = append(s.in.Arrivals, Arrival{From: t.from, Entity: t.item.entity,
-			Tick: t.item.tick, Missed: int(min(missed, MaxMissed)), Data: t.item.data})
+		s.arrives(t.from, t.item, f.tick)
 	}
 	return nil
+}
+
+// arrives has an entity come into the body's input.
+func (s *state) arrives(from ID, i *item, now Tick) {
+	s.moved.came(i.entity)
+	s.here[i.entity] = struct{}{}
+	s.in.Arrivals = append(s.in.Arrivals, Arrival{From: from, Entity: i.entity, Tick: i.tick,
+		Missed: int(min(now-1-i.tick, MaxMissed)), Data: i.data})
 }
 
 // actions sorts those of a frame: on entities that are here, that have moved on, which are
@@ -152,25 +159,29 @@ func (s *state) actions(f *frame) {
 	s.waited(f.tick)
 	for i := range f.taken {
 		t := &f.taken[i]
-		if t.item.kind != action || t.aside {
-			continue
+		if t.item.kind == action && !t.aside {
+			s.acts(t, f.tick)
 		}
-		entity := t.item.entity
-		name := actionName{t.from, t.number, entity}
-		_, here := s.here[entity]
-		to, left := s.moved.where(entity)
-		switch {
-		case left && to != 0:
-			s.forward(to, t.item)
-			s.forwards++
-		case left:
-			s.lost = append(s.lost, name)
-		case here || s.body.Has(entity):
-			s.act(t.from, t.item)
-		default:
-			s.waiting.add(t, f.tick)
-			s.held = append(s.held, name)
-		}
+	}
+}
+
+// acts has one be executed, or does what else there is to do with it.
+func (s *state) acts(t *taken, now Tick) {
+	entity := t.item.entity
+	name := actionName{t.from, t.number, entity}
+	_, here := s.here[entity]
+	to, left := s.moved.where(entity)
+	switch {
+	case left && to != 0:
+		s.forward(to, t.item)
+		s.forwards++
+	case left:
+		s.lost = append(s.lost, name)
+	case here || s.body.Has(entity):
+		s.act(t.from, t.item)
+	default:
+		s.waiting.add(t, now)
+		s.held = append(s.held, name)
 	}
 }
 

@@ -72,6 +72,10 @@ func (s *Server) gather(z *owned, f *frame) {
 			f.closed = append(f.closed, st.peer)
 		}
 	}
+	if len(z.suspects) == 0 && z.gatherBack(f) {
+		s.gatherGhosts(z, f)
+		return
+	}
 	// Where more waits than a tick takes, each peer is the first in turn.
 	n, size := len(z.state.streams), 0
 	for i := range n {

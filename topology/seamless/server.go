@@ -226,6 +226,16 @@ func (s *Server) Give(id zone.ID, to zone.ServerID) bool {
 	return s.node != nil && s.node.zones.Give(id, to)
 }
 
+// PutBack has a zone of this server try once more to execute what it has set aside, one item in
+// each tick, and says how many there are: once the game was mended, for example. What fails again
+// stays aside, and so does what was set aside after it. It is for Do.
+func (s *Server) PutBack(id zone.ID) (tried int, err error) {
+	if s.node == nil {
+		return 0, zone.ErrNotOwned
+	}
+	return s.node.zones.PutBack(id)
+}
+
 // Aside lists what a zone has set aside, as every tick with it failed. It is for Do.
 func (s *Server) Aside(id zone.ID) []zone.Aside {
 	if s.node == nil {

@@ -142,6 +142,48 @@ func TestPoison(t *testing.T) {
 	}
 }
 
+// TestPutBack has what was set aside be tried again: in vain while the ticks with it fail, and then
+// with success, although the server dies that did it. Everything is computed again and compared, and
+// the entities have executed all ticks but those for which they were set aside.
+func TestPutBack(t *testing.T) {
+	o := calm(5)
+	mended := false
+	o.Panics = func(id zone.ID, in *zone.Input) bool {
+		return !mended && id == 3 && slices.ContainsFunc(in.Arrivals, func(a zone.Arrival) bool {
+			return a.Entity == 7 || a.Entity == 50
+		})
+	}
+	s := New(o)
+	try := func() (tried int) {
+		for _, n := range s.nodes {
+			if k, err := n.machine.PutBack(3); err == nil {
+				tried += k
+			}
+		}
+		return tried
+	}
+	inVain, tried, left := 0, 0, uint64(0)
+	s.at(8*time.Second, func() { inVain = try() })
+	s.at(9*time.Second, func() {
+		left = s.report.Audit.Aside
+		mended = true
+		tried = try()
+	})
+	s.at(9*time.Second+80*time.Millisecond, func() {
+		for _, n := range s.nodes {
+			if n.owns[3] {
+				s.killAndRestart(n, time.Second)
+			}
+		}
+	})
+	r := s.Run()
+	check(t, r)
+	if inVain != 2 || left != 2 || tried != 2 || r.Audit.Aside != 0 || r.Stats.Panics > 12 {
+		t.Errorf("%d were tried in vain, so that %d were left; %d were tried when it was mended, and "+
+			"%d are left; the game failed %d times", inVain, left, tried, r.Audit.Aside, r.Stats.Panics)
+	}
+}
+
 // TestPoisonedForGood has a zone fail whatever comes in. It is halted and said, and its server and
 // the other zones go on.
 func TestPoisonedForGood(t *testing.T) {

@@ -60,6 +60,8 @@ type again struct {
 	in   zone.Input
 	out  zone.Output
 	held map[[2]uint64]*audit.Item
+	// aside are items that were set aside.
+	aside []audit.Item
 }
 
 // Step is of audit.Replay.
@@ -80,16 +82,33 @@ func (r *again) Step(f *audit.Frame) {
 		t := &f.Taken[i]
 		switch {
 		case t.Aside:
-		case !t.Acts:
-			r.in.Arrivals = append(r.in.Arrivals, zone.Arrival{From: zone.ID(t.From),
-				Entity: t.Entity, Tick: zone.Tick(t.Tick),
-				Missed: int(min(f.Tick-1-t.Tick, zone.MaxMissed)), Data: t.Data})
-		case !passedOn(f, t) && !r.hold(f, t):
-			r.act(t)
+			kept := *t
+			kept.Data = slices.Clone(t.Data)
+			r.aside = append(r.aside, kept)
+		default:
+			r.take(f, t)
 		}
+	}
+	if f.Back {
+		t := r.aside[0]
+		r.aside = r.aside[1:]
+		t.Hops, t.OFrom, t.OTo, t.ONumber = 0, t.From, uint32(r.body.id), t.Number
+		r.take(f, &t)
 	}
 	r.out = zone.Output{}
 	r.body.Step(&r.in, &r.out)
+}
+
+// take has an item come into the body's input.
+func (r *again) take(f *audit.Frame, t *audit.Item) {
+	switch {
+	case !t.Acts:
+		r.in.Arrivals = append(r.in.Arrivals, zone.Arrival{From: zone.ID(t.From),
+			Entity: t.Entity, Tick: zone.Tick(t.Tick),
+			Missed: int(min(f.Tick-1-t.Tick, zone.MaxMissed)), Data: t.Data})
+	case !passedOn(f, t) && !r.hold(f, t):
+		r.act(t)
+	}
 }
 
 func (r *again) act(t *audit.Item) {

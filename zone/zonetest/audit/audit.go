@@ -175,6 +175,9 @@ func (a *Audit) frame(id uint32, z *zone, f *Frame) {
 			a.Apart++
 		}
 	}
+	if f.Back {
+		a.Aside--
+	}
 	for i := range f.Out {
 		a.put(id, f, &f.Out[i])
 	}

@@ -130,6 +130,8 @@ type Frame struct {
 	Ghosts   []Ghost
 	Taken    []Item
 	Closed   []uint32
+	// Back says that what was set aside first is executed.
+	Back bool
 	// Of these only From and Number are known: actions that wait for what they are on, that have
 	// waited until now, and that are on what is nowhere.
 	Held, Met, Gone []Item
@@ -168,7 +170,8 @@ func ReadRecord(zone uint32, data []byte) (r Record, err error) {
 }
 
 func (c *cursor) frame(zone uint32, tick uint64) Frame {
-	f := Frame{Tick: tick, Hashed: c.u8()&1 != 0}
+	flags := c.u8()
+	f := Frame{Tick: tick, Hashed: flags&1 != 0, Back: flags&2 != 0}
 	for range c.num() {
 		f.Commands = append(f.Commands, c.blob())
 	}
