@@ -177,6 +177,7 @@ func TestAGameOutsideOfTheRepository(t *testing.T) {
 	contains(o.try(0, "bots", "--server", at, "--count", "3", "--seconds", "1.2", "--spread", "0",
 		"--json"), `"played":3`)
 	o.demo(func(page string) {
+		t.Run("uploads", func(t *testing.T) { o.uploadByPage(t, page) })
 		hosttest.NeedProgram(t, "node", "Node.js 20 or later")
 		if p := playInNode(t, page, at); !p.Playing || p.Player == 0 ||
 			!slices.Contains(p.Drawn, draw.OpBox) || !slices.Contains(p.Drawn, draw.OpCircle) {

@@ -55,6 +55,7 @@ func (p *Program) main() error {
 	page.hud.Keys = hud.ServerKeys
 	page.autopilot(entry.Configured("autopilot"))
 	page.open()
+	entry.OfferUploads(t.Uploads, s)
 	way.Export(page.stats, page.set)
 	return nil
 }

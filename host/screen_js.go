@@ -94,6 +94,7 @@ func (p *page) unseen() {
 	if time.Since(p.drawn) > 150*time.Millisecond && p.failed == "" {
 		p.safely(func() {
 			p.view = p.session.Frame(time.Since(p.begin), p.command)
+			entry.Sent(p.view.Uploads)
 			p.hud.Hear(p.now(), p.view.Words)
 		})
 	}
@@ -174,6 +175,7 @@ func (p *page) play() {
 	p.drawn = now
 	p.hands()
 	p.view = p.session.Frame(now.Sub(p.begin), p.command)
+	entry.Sent(p.view.Uploads)
 	v := &p.view
 	v.Status = p.session.status(v.Status, passed)
 	p.hud.Hear(p.now(), v.Words)

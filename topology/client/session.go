@@ -292,6 +292,18 @@ func (s *Session) Upload(name string, data []byte) error {
 	return s.uploads.add(s.o.Title, name, data)
 }
 
+// Uploading is how far what is on its way has come; see Client.Uploading. While a way to a server is
+// sought, nothing of it has arrived.
+func (s *Session) Uploading() (name string, arrived, size int, ok bool) {
+	if s.client != nil {
+		return s.client.Uploading()
+	}
+	if q := s.uploads.queue; len(q) > 0 {
+		return q[0].name, 0, len(q[0].data), true
+	}
+	return "", 0, 0, false
+}
+
 // Close ends the session, without a word to the server: the seat is kept for a while.
 func (s *Session) Close() {
 	s.cancel()

@@ -78,6 +78,7 @@ const deeds = {
   },
   servers() { open('/servers', '_top'); },
   mute() { window.coevalMute(!window.coevalScreen.mute); },
+  upload() { window.coevalUpload(); },
   say() {
     $('chat').hidden = false;
     $('line').focus();
@@ -130,11 +131,11 @@ $('line').addEventListener('keydown', e => { if (e.key === 'Escape') unsay(); })
 $('line').addEventListener('blur', unsay);
 addEventListener('keyup', e => { if (e.code === 'Enter') opening = false; });
 
-// coevalWarn shows something that the author of a game should know, once.
+// coevalWarn shows something that the player or the author of a game should know: once, or whenever it is so.
 const warned = new Set();
-window.coevalWarn = text => {
-  if (warned.has(text) || warned.size > 20) return;
-  warned.add(text);
+window.coevalWarn = (text, always = false) => {
+  if (!always && (warned.has(text) || warned.size > 20)) return;
+  if (!always) warned.add(text);
   const box = $('warnings');
   const line = document.createElement('p');
   line.textContent = text;

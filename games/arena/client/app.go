@@ -11,6 +11,7 @@ import (
 	"github.com/coeval-dev/coeval/games/arena/client/scene"
 	"github.com/coeval-dev/coeval/games/arena/client/session"
 	"github.com/coeval-dev/coeval/host/entry"
+	netclient "github.com/coeval-dev/coeval/topology/client"
 )
 
 // Options are what an App is made from.
@@ -23,6 +24,8 @@ type Options struct {
 	Mute bool
 	// Autopilot lets a bot play in the player's place, for whoever would rather watch.
 	Autopilot bool
+	// Sent, if set, is told what became of data that was sent.
+	Sent func([]netclient.Uploaded)
 	// Ready, if set, is called when the first frame has been drawn.
 	Ready func()
 }
@@ -128,6 +131,7 @@ func (a *App) update(to *draw.Surface, on Screen) {
 	a.controls = a.hands.read(in, a.moment.Fingers, &a.painter.lens, a.scene.Me)
 	asked := a.asked
 	a.play.Frame(a.now, a.command)
+	a.sent()
 	if a.asked != asked {
 		on.Given()
 	}

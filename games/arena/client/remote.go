@@ -125,4 +125,26 @@ func (a *App) Idle() {
 	}
 	a.net.Frame(now,
 		func(*arena.Fighter) arena.Command { return a.pilot.Command(&scene.Controls{}, nil) })
+	a.sent()
+}
+
+// sent says what became of data that was sent.
+func (a *App) sent() {
+	if a.net != nil && a.o.Sent != nil {
+		a.o.Sent(a.net.Sent())
+	}
+}
+
+// Upload sends data to the server; see client.Session.Upload.
+func (a *App) Upload(name string, data []byte) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.net.Upload(name, data)
+}
+
+// Uploading is how far that has come.
+func (a *App) Uploading() (name string, arrived, size int, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.net.Uploading()
 }

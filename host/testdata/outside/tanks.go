@@ -32,7 +32,7 @@ func somewhere(w *world.World) det.Vec2 {
 var Title = &game.Title{
 	Game: rules, About: "tanks in the dust; arrows drive, space fires", Players: 3,
 	Sight:   game.Sight{Reach: 40},
-	Queries: queries,
+	Queries: queries, Uploads: uploads,
 	Bot: game.Bots(func(seed uint64) func(w *world.World, me world.Player) Drive {
 		return func(w *world.World, me world.Player) Drive {
 			t := seed + uint64(w.Tick())/30

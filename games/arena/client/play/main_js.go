@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/coeval-dev/coeval/games/arena"
 	"github.com/coeval-dev/coeval/games/arena/client"
 	"github.com/coeval-dev/coeval/games/arena/client/session"
 	"github.com/coeval-dev/coeval/host/entry"
@@ -15,7 +16,7 @@ func main() {
 	var page entry.Page
 	o := client.Options{
 		Mute: entry.Configured("mute"), Autopilot: entry.Configured("autopilot"),
-		Ready: entry.Ready,
+		Ready: entry.Ready, Sent: entry.Sent,
 	}
 	if entry.Configured("practice") {
 		seed := uint64(time.Now().UnixNano())
@@ -41,6 +42,9 @@ func main() {
 			Width: s.Width, Height: s.Height, Fingers: s.Touched})
 	})
 	screen.HideCursor()
+	if o.Network != nil {
+		entry.OfferUploads(arena.Title.Uploads, app)
+	}
 	page.Export(func() map[string]any {
 		out := app.Stats()
 		screen.Tell(out)

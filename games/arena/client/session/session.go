@@ -67,6 +67,9 @@ func (s *Session) Frame(now time.Duration, pilot Pilot) {
 	}
 }
 
+// Sent is what became of data that was sent, since the last Frame.
+func (s *Session) Sent() []client.Uploaded { return s.view.Uploads }
+
 // askAgain is how many ticks to wait for a name to be taken.
 const askAgain = 60
 
