@@ -150,6 +150,9 @@ func TestRoams(t *testing.T) {
 // TestEquals: mirrors that are about as near, over a way that is now better and now worse, do not
 // take turns.
 func TestEquals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it plays for minutes, one thing after another: nothing in it can race")
+	}
 	g := newGlobe(t, 91, 3, nil)
 	defer g.end()
 	for i := range 3 {
@@ -222,6 +225,9 @@ func TestFullMirror(t *testing.T) {
 // TestNoStampede: a mirror is started beside all players. They go there, a few in each second, and
 // not so many that it is much fuller than the others without being much nearer.
 func TestNoStampede(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it plays for minutes, one thing after another: nothing in it can race")
+	}
 	g := newGlobe(t, 97, 2, func(_ int, o *Options) { o.Server.Players = 24 })
 	defer g.end()
 	for i := range 12 {
