@@ -66,8 +66,10 @@ func longFirst(names []string, own func(name string) string) {
 // test runs go test and reports a line for each package, the whole output of
 // what fails, and what was skipped with its reason.
 func (r *runner) test(env []string, args ...string) error {
-	// go vet has a stage of its own, which looks for more.
-	cmd := r.command(env, "go", append([]string{"test", "-json", "-vet=off"}, args...)...)
+	// go vet has a stage of its own, which looks for more. Nobody debugs these programs, and to
+	// describe each of them to a debugger is nearly half of linking it.
+	cmd := r.command(env, "go",
+		append([]string{"test", "-json", "-vet=off", "-ldflags=-w"}, args...)...)
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
