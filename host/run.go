@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/host/internal/clusters"
 	"github.com/coeval-dev/coeval/host/internal/demo"
 	"github.com/coeval-dev/coeval/host/internal/directories"
 	"github.com/coeval-dev/coeval/host/internal/find"
@@ -31,6 +32,7 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/stores"
 	"github.com/coeval-dev/coeval/host/internal/tokens"
 	"github.com/coeval-dev/coeval/host/internal/traces"
+	"github.com/coeval-dev/coeval/service/cluster/brokers"
 	"github.com/coeval-dev/coeval/service/directory"
 	"github.com/coeval-dev/coeval/service/store/database"
 )
@@ -53,6 +55,9 @@ func (p *Program) commands(c *cli.Program) []*cobra.Command {
 		traces.Command(c), traces.DesyncCommand(c), cli.VersionCommand(c))...)
 	if directory.In() != nil {
 		list = append(list, cli.In("run", directories.Command(c))...)
+	}
+	if brokers.In() != nil {
+		list = append(list, cli.In("run", clusters.Command(c))...)
 	}
 	if database.In() != nil {
 		list = append(list, cli.In("run", stores.Command(c))...)

@@ -2,45 +2,28 @@
 
 package seamlesslab
 
-import (
-	"context"
-	"sync/atomic"
+import "github.com/coeval-dev/coeval/service/cluster/brokers"
 
-	"github.com/coeval-dev/coeval/topology/seamless"
+// What brokers are: see package brokers.
+type (
+	Cluster = brokers.Cluster
+	Node    = brokers.Node
 )
 
-// A Cluster is where a world is kept, as somebody reaches it.
-type Cluster interface {
-	seamless.Backing
-	Close() error
-}
+// In is what runs and reaches the program's brokers, or nil.
+func In() brokers.Driver { return brokers.In() }
 
-// A Node is one broker of those that keep a world. Its addresses are the same after each start.
-type Node struct {
-	Name   string
-	Dir    string
-	Listen string // for clients
-	Meets  string // for the other brokers
-	Peers  []string
-}
-
-// A Driver runs brokers and reaches them. NATS is compiled by programs alone that have one.
-type Driver interface {
-	// Run starts a broker in this process, and returns when it can be used.
-	Run(ctx context.Context, n Node) (Cluster, error)
-	// Open reaches a world at brokers, by the addresses at which they listen.
-	Open(ctx context.Context, addresses []string) (Cluster, error)
-}
-
-var driver atomic.Pointer[Driver]
-
-// Use has the program use a driver.
-func Use(d Driver) { driver.Store(&d) }
-
-// In is the program's driver, or nil.
-func In() Driver {
-	if d := driver.Load(); d != nil {
-		return *d
+// way is how brokers are reached at the addresses at which they listen.
+func way(addresses []string) brokers.Way {
+	w := brokers.Way{World: benchWorld}
+	for i, a := range addresses {
+		if i > 0 {
+			w.URL += ","
+		}
+		w.URL += "nats://" + a
 	}
-	return nil
+	return w
 }
+
+// benchWorld names what brokers keep for an experiment.
+const benchWorld = "bench"

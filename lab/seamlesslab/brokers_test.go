@@ -7,21 +7,18 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/games/crowd"
 	"github.com/coeval-dev/coeval/lab/seamlesslab"
-	"github.com/coeval-dev/coeval/service/cluster"
+	_ "github.com/coeval-dev/coeval/service/cluster/use"
 )
 
 // The environment of the processes of a test: what they are.
 const roleEnv = "COEVAL_SEAMLESSLAB_ROLE"
 
 func TestMain(m *testing.M) {
-	seamlesslab.Use(brokers{})
 	role := os.Getenv(roleEnv)
 	if role == "" {
 		os.Exit(m.Run())
@@ -43,21 +40,4 @@ func find(name string) (*game.Title, error) {
 		return nil, fmt.Errorf("there is no game %q", name)
 	}
 	return crowd.Title, nil
-}
-
-// brokers are NATS.
-type brokers struct{}
-
-func (brokers) Run(ctx context.Context, n seamlesslab.Node) (seamlesslab.Cluster, error) {
-	o := cluster.Options{Name: "test", Dir: n.Dir, Node: n.Name, Listen: n.Listen,
-		Ping: time.Second}
-	if len(n.Peers) > 1 {
-		o.ListenPeers, o.Peers = n.Meets, n.Peers
-	}
-	return cluster.Embed(ctx, o)
-}
-
-func (brokers) Open(ctx context.Context, addresses []string) (seamlesslab.Cluster, error) {
-	return cluster.Open(ctx, cluster.Options{Name: "test", Ping: time.Second,
-		URL: "nats://" + strings.Join(addresses, ",nats://")})
 }

@@ -64,7 +64,7 @@ func begin(ctx context.Context, o *Options, dir string, rate int, last time.Dura
 	if err := s.startBrokers(ctx, dir); err != nil {
 		return s, err
 	}
-	if s.kept, err = In().Open(ctx, s.spec.Brokers); err != nil {
+	if s.kept, err = In().Open(ctx, way(s.spec.Brokers)); err != nil {
 		return s, err
 	}
 	p.Tell(0, "starting servers")
@@ -135,7 +135,7 @@ func (s *session) startBrokers(ctx context.Context, dir string) error {
 		if err != nil {
 			return err
 		}
-		s.nodes = append(s.nodes, Node{Name: fmt.Sprint("node", i+1),
+		s.nodes = append(s.nodes, Node{World: benchWorld, Name: fmt.Sprint("node", i+1),
 			Dir: filepath.Join(dir, fmt.Sprint("node", i+1)), Listen: addresses[0],
 			Meets: addresses[1]})
 		peers = append(peers, addresses[1])

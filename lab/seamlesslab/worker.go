@@ -175,7 +175,7 @@ func (w *worker) server(ctx context.Context, s *spec,
 	if err != nil {
 		return err
 	}
-	c, err := In().Open(ctx, s.Brokers)
+	c, err := In().Open(ctx, way(s.Brokers))
 	if err != nil {
 		return err
 	}

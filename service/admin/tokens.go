@@ -219,3 +219,20 @@ func plain(text string) bool {
 		return r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0xfffd || r == 0x2028 || r == 0x2029
 	})
 }
+
+// ErrNobody says that a token is none of a folder's, or is not good any more. Use errors.Is.
+var ErrNobody = errors.New("the token is none of those that the folder knows, or has expired or " +
+	"was revoked")
+
+// Holder gives the token that a secret is of, for programs that let operators act without a server
+// of this package.
+func (f *Folder) Holder(secret string) (Token, error) {
+	list, err := f.Tokens()
+	if err != nil {
+		return Token{}, err
+	}
+	if t, ok := findToken(list, secret, f.now()); ok {
+		return t, nil
+	}
+	return Token{}, ErrNobody
+}

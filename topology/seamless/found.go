@@ -34,6 +34,8 @@ type header struct {
 	Players int
 	Level   string
 	Plan    *Plan
+	// Bounds is where most things are.
+	Bounds Box
 
 	orders
 }
@@ -246,7 +248,7 @@ func (o *FoundOptions) enter(ctx context.Context, plan *Plan) error {
 		return err
 	}
 	h := header{ID: hex.EncodeToString(id[:]), Game: o.Title.Name(), Rules: rulesOf(o.Title),
-		Zero: time.Now().UnixNano(), Players: o.Players, Level: o.Level.Name, Plan: plan}
+		Zero: time.Now().UnixNano(), Players: o.Players, Level: o.Level.Name, Plan: plan, Bounds: o.Bounds}
 	data, err := json.Marshal(&h)
 	if err != nil {
 		return err

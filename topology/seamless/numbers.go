@@ -20,6 +20,13 @@ type ZoneNumbers struct {
 	Players       int
 	// GhostAge is how many ticks old the oldest is of what zones nearby show.
 	GhostAge world.Tick
+	// Busy is which part of a tick's time a tick takes, on average over about a second, Worst the
+	// longest since the server has the zone, and Over how many took longer than their time.
+	Busy  float64
+	Worst time.Duration
+	Over  uint64
+	// Thin is by how many halvings the zone has lowered the rates at which it shows what is far.
+	Thin int
 	// Ages counts what other zones showed by how many ticks old it was when it was taken into a
 	// tick, beyond the one tick that it takes; the last is for all that was older.
 	Ages [agesCounted]uint64
@@ -130,7 +137,8 @@ func (n *node) numbers() Numbers {
 			Players: b.census.players, Ages: b.ages, Waiting: len(b.out.acts) + len(b.out.events),
 			Rules: b.faults.rules, Undone: b.w.Host().Undone(), Wrong: b.faults.last,
 			Refused: b.faults.refused, Large: b.faults.large, Strange: b.faults.strange,
-			Dropped: b.faults.dropped}
+			Dropped: b.faults.dropped, Busy: b.pace.busy, Worst: b.pace.worst, Over: b.pace.over,
+			Thin: b.pace.thin}
 		if due > z.Tick {
 			z.Behind = due - z.Tick
 		}

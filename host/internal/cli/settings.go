@@ -33,6 +33,11 @@ func (s *Settings) LogFlags(cmd *cobra.Command) {
 	f.StringVar(&s.logLevel, "log-level", "info", "what to log: debug, info, warn or error")
 }
 
+// LogArguments are those by which another process of this program logs in the same way.
+func (s *Settings) LogArguments() []string {
+	return []string{"--log", s.log, "--log-level", s.logLevel}
+}
+
 // JSON adds --json, for --log json.
 func (s *Settings) JSON(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&s.json, "json", false, "the same as --log json")
