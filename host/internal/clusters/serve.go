@@ -28,7 +28,7 @@ import (
 type founding struct {
 	zones, players int
 	reach          float64
-	level, prefix  string
+	level          string
 	seed           uint64
 }
 
