@@ -234,13 +234,7 @@ func (r *Real) report(p *lab.Report) {
 		p.Table(r.Faults, "What, Times, Zones, Median, P95, Most, Stuck")
 	}
 	p.Say("What the journals say:")
-	p.Figures(r.Audits, "Records, Bytes, Frames, Fences, HandOvers, Actions, Forwards, Events, "+
-		"Gone, Aside, LeftOut, Entities, Lost, Doubled, Owned, Sum, Order, Caught")
-	for _, a := range r.Audits {
-		for _, text := range a.Wrong {
-			p.Add("%s", text)
-		}
-	}
+	reportAudits(p, r.Audits)
 	for i, text := range r.News {
 		if i < 20 {
 			p.Add("told: %s", text)
@@ -248,9 +242,23 @@ func (r *Real) report(p *lab.Report) {
 	}
 }
 
-func (r *Real) check() error {
+// reportAudits says what audits have found.
+func reportAudits(p *lab.Report, list []Audited) {
+	p.Figures(list, "Records, Bytes, Frames, Fences, HandOvers, Actions, Forwards, Events, "+
+		"Gone, Aside, LeftOut, Entities, Lost, Doubled, Owned, Sum, Order, Caught")
+	for _, a := range list {
+		for _, text := range a.Wrong {
+			p.Add("%s", text)
+		}
+	}
+}
+
+func (r *Real) check() error { return checkAudits(r.Audits) }
+
+// checkAudits is an error if anything was lost or doubled.
+func checkAudits(list []Audited) error {
 	var all []error
-	for _, a := range r.Audits {
+	for _, a := range list {
 		if !a.Caught {
 			all = append(all, errors.New("the audit has not missed a record that was left out on "+
 				"purpose, so what it finds proves nothing"))

@@ -41,6 +41,11 @@ type Options struct {
 
 	// Buddies has servers hold in each other's memory what journals lack.
 	Buddies bool
+	// Changes is how many orders there are a minute that have borders move, and Crowd how many
+	// entities one border moves at once.
+	Changes, Crowd int
+	still          int // purses that stand still, instead of those that walk
+
 	// FaultsOnly leaves out what is measured without faults.
 	FaultsOnly bool
 	// Settle is how long brokers, servers and a world may take until all runs evenly, after which
@@ -58,11 +63,12 @@ type Options struct {
 }
 
 // Parts are what can be done, one at a time.
-var Parts = []string{"all", "simulated", "real"}
+var Parts = []string{"all", "simulated", "real", "borders"}
 
 // List describes the options.
 func (o *Options) List() []*lab.Option {
-	part := lab.Text(&o.Part, "part", "all", "what is measured: all, simulated or real")
+	part := lab.Text(&o.Part, "part", "all", "what is measured: all, which are "+
+		"simulated and real, one of these, or borders that move")
 	part.Among = Parts
 	return []*lab.Option{
 		part,
@@ -81,6 +87,10 @@ func (o *Options) List() []*lab.Option {
 		lab.Number(&o.Faults, "faults", 0, 0, 100_000, "how many faults there are afterwards"),
 		lab.Span(&o.Every, "every", time.Second, 6*time.Second, time.Second, time.Hour,
 			"how long it is from one fault to the next"),
+		lab.Number(&o.Changes, "changes", 12, 1, 60, "of borders: how many splits, merges and moves "+
+			"there are a minute, for --seconds, with servers killed meanwhile by --faults"),
+		lab.Number(&o.Crowd, "crowd", 2000, 0, 4000, "of borders: how many entities one border moves "+
+			"at once; 0 leaves that out"),
 		lab.Switch(&o.FaultsOnly, "faults-only", "leave out what is measured without faults"),
 		lab.Switch(&o.Buddies, "buddies", "have servers hold in memory what journals lack"),
 		lab.Text(&o.Game, "game", "", "what is played (default: "+
@@ -109,6 +119,7 @@ type Result struct {
 	Seed      uint64       `json:"seed"`
 	Simulated *Simulated   `json:"simulated,omitempty"`
 	Real      *Real        `json:"real,omitempty"`
+	Moving    *Moving      `json:"borders,omitempty"`
 	Targets   []lab.Target `json:"targets"`
 }
 
@@ -119,6 +130,9 @@ func (r *Result) Report(p *lab.Report) {
 	}
 	if r.Real != nil {
 		r.Real.report(p)
+	}
+	if r.Moving != nil {
+		r.Moving.report(p)
 	}
 	p.Table(r.Targets, "What, Got, Want, Reached")
 }
@@ -133,6 +147,9 @@ func (r *Result) Check() error {
 	if r.Real != nil {
 		all = append(all, r.Real.check())
 	}
+	if r.Moving != nil {
+		all = append(all, r.Moving.check())
+	}
 	return errors.Join(all...)
 }
 
@@ -145,6 +162,14 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	o.Calm, o.Snapshots = cmp.Or(o.Calm, 120), cmp.Or(o.Snapshots, 240)
 	out := &Result{Seed: o.Seed}
 	p := o.Progress
+	if o.Part == "borders" {
+		m, err := move(ctx, &o, p)
+		if m != nil {
+			out.Moving = m
+			out.Targets = m.targets()
+		}
+		return out, lab.Blame(ctx, err)
+	}
 	if o.Part == "all" {
 		p = o.Progress.Nth(0, 2)
 	}

@@ -47,6 +47,35 @@ func TestKilled(t *testing.T) {
 	t.Logf("the journals say: %+v", a[0])
 }
 
+// TestBorders has borders move while purses walk, and many cross by one border.
+func TestBorders(t *testing.T) {
+	t.Parallel() // it goes by the clock, and mostly waits
+	if testing.Short() {
+		t.Skip("topology/seamless tries the same")
+	}
+	o := seamlesslab.Options{Part: "borders", Servers: 2, Zones: 3, Nodes: 1, Rates: []int{60},
+		Time: 3 * time.Second, Changes: 60, Crowd: 100, Faults: 0, Settle: 1500 * time.Millisecond,
+		Calm: 30, Snapshots: 30, Seed: uint64(time.Now().UnixNano()), Start: start, Find: find}
+	if soak() {
+		o.Servers, o.Zones, o.Nodes, o.Rates, o.Faults = 3, 6, 3, []int{600}, 20
+		o.Time, o.Changes, o.Settle, o.Calm, o.Snapshots = 5*time.Minute, 12, 0, 0, 0
+	}
+	t.Logf("seed %d", o.Seed)
+	r, err := seamlesslab.Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Check(); err != nil {
+		t.Error(err)
+	}
+	m := r.Moving
+	t.Logf("%+v", m)
+	if len(m.Crowds) != 1 || m.Crowds[0].Moved < uint64(o.Crowd)/2 || len(m.Runs) != 1 ||
+		m.Runs[0].Splits == 0 || len(m.Audits) != 2 {
+		t.Errorf("%+v", m)
+	}
+}
+
 // TestSimulated has the simulation and its controls be summed up.
 func TestSimulated(t *testing.T) {
 	t.Parallel()

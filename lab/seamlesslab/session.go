@@ -57,6 +57,9 @@ func begin(ctx context.Context, o *Options, dir string, rate int, last time.Dura
 	}
 	s.spec.Quiet = world.Tick(last / s.title.Game.TickLength())
 	s.spec.Begin = world.Tick(o.Settle / 2 / s.title.Game.TickLength())
+	if o.still > 0 {
+		s.spec.Purses, s.spec.Begin, s.spec.Quiet = o.still, 1<<23, 0
+	}
 	if s.title, err = s.spec.title(o.Find); err != nil {
 		return nil, err
 	}
@@ -83,7 +86,7 @@ func begin(ctx context.Context, o *Options, dir string, rate int, last time.Dura
 		}
 	}
 	return s, s.wait(ctx, "all zones are stepped", time.Minute, func() bool {
-		return s.steady() && (o.Game != "" || s.furthest() >= uint64(s.spec.Begin))
+		return s.steady() && (o.Game != "" || o.still > 0 || s.furthest() >= uint64(s.spec.Begin))
 	})
 }
 

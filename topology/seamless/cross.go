@@ -85,13 +85,20 @@ func (b *body) sweep() {
 				continue
 			}
 			for k, j := range own.near {
-				if b.plan.areas[j].beyond(&at) <= b.plan.Reach {
+				if far := b.plan.areas[j].beyond(&at); far <= b.plan.Reach {
+					if far > b.plan.Reach*nearPart && b.pace.rests(uint64(now)+uint64(id.Index())) &&
+						b.shows.near[k].keep(id, now) {
+						continue
+					}
 					b.shows.near[k].see(id, h.Entry(id), image, now)
 				}
 			}
 		}
 	}
 }
+
+// nearPart is which part of the reach is so near to a border that it is always shown at once.
+const nearPart = 0.25
 
 // homely deals with what has no place, which belongs home and is shown to everybody from there.
 func (b *body) homely(id world.ID, p *placeOf) {

@@ -248,7 +248,8 @@ func (o *FoundOptions) enter(ctx context.Context, plan *Plan) error {
 		return err
 	}
 	h := header{ID: hex.EncodeToString(id[:]), Game: o.Title.Name(), Rules: rulesOf(o.Title),
-		Zero: time.Now().UnixNano(), Players: o.Players, Level: o.Level.Name, Plan: plan, Bounds: o.Bounds}
+		Zero: time.Now().UnixNano(), Players: o.Players, Level: o.Level.Name, Plan: plan,
+		Bounds: o.Bounds}
 	data, err := json.Marshal(&h)
 	if err != nil {
 		return err

@@ -57,7 +57,11 @@ func newNode(now time.Duration, o *Options, h *header, wall time.Time) (*node, e
 		Silence: o.Silence, Resend: o.Resend, HashEvery: zone.Tick(o.HashEvery),
 		SnapshotEvery: zone.Tick(o.SnapshotEvery), Zones: o.Zones, Standby: o.Standby,
 		Buddies: o.Buddies, Forsake: o.Forsake, Before: o.before,
-		Body: func(id zone.ID) zone.Body { return newBody(o.Title, where, id) },
+		Body: func(id zone.ID) zone.Body {
+			b := newBody(o.Title, where, id)
+			b.pace.off = o.virtual
+			return b
+		},
 	})
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ type ZoneNumbers struct {
 	// GhostAge is how many ticks old the oldest is of what zones nearby show.
 	GhostAge world.Tick
 	// Busy is which part of a tick's time a tick takes, on average over about a second, Worst the
-	// longest since the server has the zone, and Over how many took longer than their time.
+	// longest of the last 600 at least, and Over how many took longer than their time.
 	Busy  float64
 	Worst time.Duration
 	Over  uint64
@@ -137,8 +137,8 @@ func (n *node) numbers() Numbers {
 			Players: b.census.players, Ages: b.ages, Waiting: len(b.out.acts) + len(b.out.events),
 			Rules: b.faults.rules, Undone: b.w.Host().Undone(), Wrong: b.faults.last,
 			Refused: b.faults.refused, Large: b.faults.large, Strange: b.faults.strange,
-			Dropped: b.faults.dropped, Busy: b.pace.busy, Worst: b.pace.worst, Over: b.pace.over,
-			Thin: b.pace.thin}
+			Dropped: b.faults.dropped, Busy: b.pace.busy, Worst: max(b.pace.worst, b.pace.past),
+			Over: b.pace.over, Thin: b.pace.thin}
 		if due > z.Tick {
 			z.Behind = due - z.Tick
 		}

@@ -85,6 +85,7 @@ type Options struct {
 	Self zone.ServerID
 
 	before []zone.ServerID // that have ended
+	virtual bool // time is virtual, and how long things take says nothing
 }
 
 // News is something that happened to a zone; see zone.Notice.

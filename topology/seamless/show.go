@@ -120,6 +120,16 @@ func (a *audience) see(id world.ID, e world.Entry, image []int32, now world.Tick
 	}
 }
 
+// keep has a thing be shown as it was, if it is shown.
+func (a *audience) keep(id world.ID, now world.Tick) bool {
+	n, ok := a.at[id]
+	if !ok || a.rows[n].gone {
+		return false
+	}
+	a.rows[n].stamp = now
+	return true
+}
+
 // open finds a row for a thing with so many numbers.
 func (a *audience) open(id world.ID, size int) int {
 	n := len(a.rows)

@@ -83,7 +83,7 @@ func (s *sim) start(change func(*Options)) *simulated {
 	x := &simulated{told: map[zone.ID]world.Tick{}}
 	x.end = s.net.Endpoint(fmt.Sprint("server ", len(s.all)))
 	o := &Options{Title: s.title, Cluster: s.kept, Link: x.end, Keys: []token.Key{{7}},
-		Self: zone.ServerID(len(s.all) + 1), Seed: [32]byte{byte(len(s.all) + 1)}}
+		Self: zone.ServerID(len(s.all) + 1), Seed: [32]byte{byte(len(s.all) + 1)}, virtual: true}
 	o.News = func(n News) {
 		s.news[n.Kind]++
 		if n.Kind == zone.Gone {

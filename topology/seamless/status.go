@@ -18,6 +18,9 @@ type Status struct {
 	Game    string `json:"game"`
 	Level   string `json:"level"`
 	Version uint64 `json:"version"` // of the plan
+	// Counts is the tick from which the plan counts, and Zero when tick 0 was due.
+	Counts world.Tick `json:"counts,omitempty"`
+	Zero   time.Time  `json:"zero"`
 	// Due is the tick that is due by this machine's clock, and Paused the one after which zones
 	// stand still, 0 if they do not.
 	Due    world.Tick `json:"due"`
@@ -56,7 +59,8 @@ func Look(ctx context.Context, m Map) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Status{Game: h.Game, Level: h.Level, Version: h.Plan.Version, Paused: h.Paused,
+	s := &Status{Game: h.Game, Level: h.Level, Version: h.Plan.Version,
+		Counts: h.Plan.At, Zero: time.Unix(0, h.Zero), Paused: h.Paused,
 		Home: h.Plan.Home, Bounds: h.Bounds, Balance: h.Balance, plan: h.Plan}
 	if err := s.servers(ctx, m); err != nil {
 		return nil, err
@@ -131,6 +135,9 @@ func within(b, in Box) Box {
 	}
 	return Box{clamp(b.Lo, in.Lo, in.Hi), clamp(b.Hi, in.Lo, in.Hi)}
 }
+
+// Sibling gives the zone with which one can be merged, if there is one.
+func (s *Status) Sibling(id zone.ID) (zone.ID, bool) { return s.plan.Sibling(id) }
 
 // Zone gives the zone in which a place is.
 func (s *Status) Zone(at det.Vec3) zone.ID { return s.plan.Zone(at) }

@@ -73,7 +73,7 @@ type server struct {
 
 	key, listen, address, http, name string
 	most, bots                       int
-	standby                          bool
+	standby, buddies                 bool
 }
 
 const serveLong = `Run one server of a world that NATS keeps. It takes zones that nobody has, and those of
@@ -109,7 +109,14 @@ func serve(p *cli.Program) *cobra.Command {
 		"zones then")
 	f.BoolVar(&s.standby, "standby", false, "follow the journals of zones that it would be the first "+
 		"to take over, so that they go on sooner; each tick is then computed twice")
+	buddiesFlag(cmd, &s.buddies)
 	return cmd
+}
+
+// buddiesFlag says whether servers hold in memory what brokers lack.
+func buddiesFlag(cmd *cobra.Command, on *bool) {
+	cmd.Flags().BoolVar(on, "buddies", false, "have servers hold in each other's memory what NATS "+
+		"does not have yet, so that zones go on while it stands still; the same for all servers")
 }
 
 func (s *server) run(cmd *cobra.Command, t *game.Title) error {
@@ -155,7 +162,7 @@ func (s *server) serve(ctx context.Context, t *game.Title, c brokers.Cluster, ke
 	}
 	defer l.Close()
 	o := seamless.Options{Title: t, Cluster: c, Link: l, Keys: []token.Key{key}, Name: s.name,
-		Zones: s.most, Standby: s.standby, News: newsTo(log)}
+		Zones: s.most, Standby: s.standby, Buddies: s.buddies, News: newsTo(log)}
 	if s.address != "" {
 		if o.Address, err = netip.ParseAddrPort(s.address); err != nil {
 			return cli.Usagef("--address: %w", err)

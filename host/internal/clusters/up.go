@@ -36,7 +36,7 @@ type local struct {
 	nats, dir, world string
 	servers, bots    int
 	http             string
-	standby          bool
+	standby, buddies bool
 	balance          int
 }
 
@@ -81,6 +81,7 @@ func up(p *cli.Program) *cobra.Command {
 		"ports behind it (default: none)")
 	f.BoolVar(&u.standby, "standby", false, "have servers follow each other's journals, so that "+
 		"zones go on sooner when one dies")
+	buddiesFlag(cmd, &u.buddies)
 	f.IntVar(&u.balance, "balance", 0, "have zones be split that have more than so many entities, and "+
 		"merged when they have much less (default: borders stay)")
 	return cmd
@@ -207,6 +208,9 @@ func (u *local) arguments(t *game.Title, key string, i int) []string {
 	args = append(args, u.settings.LogArguments()...)
 	if bots > 0 {
 		args = append(args, "--bots", strconv.Itoa(bots))
+	}
+	if u.buddies {
+		args = append(args, "--buddies")
 	}
 	if u.standby {
 		args = append(args, "--standby")
