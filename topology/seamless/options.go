@@ -84,8 +84,8 @@ type Options struct {
 	// Self is the server's number, another one after each start. 0 means drawn.
 	Self zone.ServerID
 
-	before []zone.ServerID // that have ended
-	virtual bool // time is virtual, and how long things take says nothing
+	before  []zone.ServerID // that have ended
+	virtual bool            // time is virtual, and how long things take says nothing
 }
 
 // News is something that happened to a zone; see zone.Notice.
