@@ -28,6 +28,9 @@ before the entity came. With --faults, processes are killed and stopped, links a
 and the whole cluster is started again from disk, under load. In the end everything rests, and the
 audit reads the journals.
 
+With --part borders zones are split, merged and moved under load, and a border moves many
+entities at once; that is measured, and the journals are read.
+
 Of purses all is checked: none is lost or doubled, and their gold is conserved. Of other games,
 where things come and go by their rules, it is that nothing is owned twice and no hand-over or
 action lost or doubled.`
@@ -35,7 +38,8 @@ action lost or doubled.`
 const seamlessExample = `  {program} bench seamless --part simulated --handovers 1000000
   {program} bench seamless --part real --seconds 20
   {program} bench seamless --part real --rate 1000 --faults 100 --json
-  {program} bench seamless --part real --game crowd --nodes 1`
+  {program} bench seamless --part real --game crowd --nodes 1
+  {program} bench seamless --part borders --seconds 600 --changes 14`
 
 func seamlessVerb(p *host.Program) *cobra.Command {
 	var o seamlesslab.Options
