@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"io"
 	"net"
@@ -101,7 +102,8 @@ func TestCluster(t *testing.T) {
 		t.Error(got)
 	}
 	w.until("it is merged", func(s *clusterStatus) bool { return s.steady(3) })
-	if got := w.do("status"); !strings.Contains(got, "spare") || !strings.Contains(got, "server 2") {
+	if got := w.do("status"); !strings.Contains(got, "spare") ||
+		!strings.Contains(got, "server 2") {
 		t.Error(got)
 	}
 	w.roles()
@@ -190,6 +192,88 @@ func twoPorts(t *testing.T) string {
 	}
 	t.Fatal("there are no two free ports in a row")
 	return ""
+}
+
+// TestClusterDemo: the page shows a world, a button kills a server, and others go on with its zones.
+func TestClusterDemo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts processes")
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "cluster", "demo", "crowd", "--page",
+		"127.0.0.1:0", "--servers", "2", "--bots", "6", "--zones", "2")
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 30 * time.Second
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, _ := bufio.NewReader(pipe).ReadString('\n')
+	_, url, ok := strings.Cut(strings.TrimSpace(line), " is at ")
+	if !ok {
+		t.Fatalf("it says %q", line)
+	}
+	go func() { _, _ = io.Copy(io.Discard, pipe) }() // until the process ends
+	ask := func(method, path string) (int, string) {
+		q, err := http.NewRequestWithContext(t.Context(), method, url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := http.DefaultClient.Do(q)
+		if err != nil {
+			return 0, err.Error()
+		}
+		defer a.Body.Close()
+		text, _ := io.ReadAll(a.Body)
+		return a.StatusCode, string(text)
+	}
+	var dots map[int]bool // zones of which a server says where things are
+	until := func(what string, ok func(s *clusterStatus) bool) {
+		t.Helper()
+		for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+			var s struct {
+				clusterStatus
+				Seen []struct{ Zones []struct{ Zone int } }
+			}
+			_, text := ask("GET", "state")
+			dots = map[int]bool{}
+			if json.Unmarshal([]byte(text), &s) == nil {
+				for _, x := range s.Seen {
+					for _, z := range x.Zones {
+						dots[z.Zone] = true
+					}
+				}
+				if ok(&s.clusterStatus) {
+					return
+				}
+			}
+			if time.Since(began) > 2*time.Minute {
+				t.Fatalf("it was waited in vain until %s: %s", what, text)
+			}
+		}
+	}
+	if code, text := ask("GET", ""); code != 200 || !strings.Contains(text, "Kill a server") {
+		t.Errorf("the page: %d %s", code, text)
+	}
+	whole := func(s *clusterStatus) bool { return s.steady(2) && dots[1] && dots[2] }
+	until("all zones are stepped", whole)
+	if code, text := ask("POST", "do/kill/1"); code != 200 {
+		t.Errorf("%d %s", code, text)
+	}
+	until("it goes on", whole)
+	for path, want := range map[string]int{"do/kill/9": 400, "do/dance/1": 400, "do/kill/x": 400,
+		"no": 404} {
+		if code, _ := ask("POST", path); code != want {
+			t.Errorf("%s: %d, want %d", path, code, want)
+		}
+	}
+	_ = cmd.Cancel()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestClusterRefuses: what makes no sense is said, with what to do instead.

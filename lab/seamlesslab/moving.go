@@ -111,7 +111,8 @@ func (m *Moving) crowd(ctx context.Context, o *Options, dir string, p lab.Progre
 	over, _ := s.over()
 	s.mu.Unlock()
 	cut := hallWide / 2
-	if _, err := s.order(ctx, seamless.Order{Kind: seamless.Split, Zone: 1, Cut: &cut}); err != nil {
+	half := seamless.Order{Kind: seamless.Split, Zone: 1, Cut: &cut}
+	if _, err := s.order(ctx, half); err != nil {
 		return err
 	}
 	at, err := s.counts(ctx)
@@ -351,8 +352,8 @@ func (m *Moving) check() error { return checkAudits(m.Audits) }
 func (m *Moving) targets() (list []lab.Target) {
 	for _, c := range m.Crowds {
 		list = append(list,
-			lab.Target{What: fmt.Sprintf("%d entities moved by a border, seconds", c.Moved), Got: c.Took,
-				Want: "at most 1", Reached: c.Took <= 1},
+			lab.Target{What: fmt.Sprintf("%d entities moved by a border, seconds", c.Moved),
+				Got: c.Took, Want: "at most 1", Reached: c.Took <= 1},
 			lab.Target{What: "- ticks above their budget", Got: float64(c.Over), Want: "0",
 				Reached: c.Over == 0})
 	}

@@ -86,7 +86,8 @@ func (b *body) sweep() {
 			}
 			for k, j := range own.near {
 				if far := b.plan.areas[j].beyond(&at); far <= b.plan.Reach {
-					if far > b.plan.Reach*nearPart && b.pace.rests(uint64(now)+uint64(id.Index())) &&
+					turn := uint64(now) + uint64(id.Index())
+					if far > b.plan.Reach*nearPart && b.pace.rests(turn) &&
 						b.shows.near[k].keep(id, now) {
 						continue
 					}

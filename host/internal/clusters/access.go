@@ -27,8 +27,8 @@ func (a *access) flags(cmd *cobra.Command) {
 		"be operate")
 }
 
-// allow looks whether somebody may give an order, and writes down that it is given. What it gives is
-// to be told what came of it.
+// allow looks whether somebody may give an order, and writes down that it is given. What it gives
+// is to be told what came of it.
 func (a *access) allow(x *seamless.Order) (told func(error) error, err error) {
 	if a.dir == "" {
 		if a.token != "" {

@@ -52,7 +52,7 @@ func Command(p *cli.Program) *cobra.Command {
 		Use: "cluster", Short: "Run one world on several servers, and look after it",
 		Long: long, Example: example,
 	}
-	cmd.AddCommand(up(p), serve(p), status())
+	cmd.AddCommand(up(p), serve(p), status(), demoCommand(p))
 	cmd.AddCommand(orders()...)
 	return cmd
 }

@@ -30,7 +30,9 @@ var zoneMetrics = []metric{
 	{"coeval_zone_behind_ticks", "gauge", "Ticks that are due and not computed.",
 		func(z *seamless.ZoneNumbers, _ time.Duration) float64 { return float64(z.Behind) }},
 	{"coeval_zone_undurable_ticks", "gauge", "Ticks computed that the journal does not have yet.",
-		func(z *seamless.ZoneNumbers, _ time.Duration) float64 { return float64(z.Tick - z.Durable) }},
+		func(z *seamless.ZoneNumbers, _ time.Duration) float64 {
+			return float64(z.Tick - z.Durable)
+		}},
 	{"coeval_zone_busy_ratio", "gauge", "Which part of a tick's time a tick takes, on average.",
 		func(z *seamless.ZoneNumbers, _ time.Duration) float64 { return z.Busy }},
 	{"coeval_zone_ticks_over_budget_total", "counter", "Ticks that took longer than their time.",
@@ -94,6 +96,10 @@ var serverMetrics = []struct {
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
+	if r.URL.Path == "/dots" {
+		s.dots(w, r.WithContext(ctx))
+		return
+	}
 	n, err := s.server.Numbers(ctx)
 	switch {
 	case err != nil:

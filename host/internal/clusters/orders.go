@@ -98,7 +98,8 @@ func (o *order) do(ctx context.Context, c brokers.Cluster, x seamless.Order) (st
 func zoneOf(text string) (zone.ID, error) {
 	n, err := strconv.ParseUint(text, 10, 32)
 	if err != nil || n == 0 {
-		return 0, cli.Usagef("%q is no zone; \"{program} cluster status\" lists their numbers", text)
+		return 0, cli.Usagef("%q is no zone; \"{program} cluster status\" lists their numbers",
+			text)
 	}
 	return zone.ID(n), nil
 }
@@ -119,16 +120,19 @@ func cutFlags(o *order, cmd *cobra.Command) {
 // orders are the commands that have something done.
 func orders() []*cobra.Command {
 	return []*cobra.Command{
-		verb("split ZONE", "Cut a zone in two", `Cut a zone in two. Without --at each part has half of what is there, by the axis
+		verb("split ZONE", "Cut a zone in two",
+			`Cut a zone in two. Without --at each part has half of what is there, by the axis
 along which the border has least beside it. The part behind the cut is for another
 zone, which is a spare one, or is founded on the server with the least to do.`,
 			cobra.ExactArgs(1), func(o *order, cmd *cobra.Command) {
 				cutFlags(o, cmd)
-				cmd.Flags().StringVar(&o.axis, "axis", "x", "with --at, across which axis: x, y or z")
+				cmd.Flags().StringVar(&o.axis, "axis", "x",
+					"with --at, across which axis: x, y or z")
 				cmd.Flags().StringVar(&o.server, "on", "", "the `SERVER` that is to have the new part "+
 					"(default: the one with the least to do)")
 			}, splitOrder),
-		verb("merge ZONE [WITH]", "Make one zone of two", `Give a zone the part of the one on the other side of its cut, which is spare from
+		verb("merge ZONE [WITH]", "Make one zone of two",
+			`Give a zone the part of the one on the other side of its cut, which is spare from
 then on: it gives away all it has, and the next split uses it.`,
 			cobra.RangeArgs(1, 2), nil,
 			func(_ *order, _ *cobra.Command, args []string, _ *seamless.Status) (x seamless.Order,
@@ -215,14 +219,15 @@ func balance() *cobra.Command {
 from full together; and have zones move from the busiest server to the idlest.`,
 		cobra.NoArgs, func(o *order, cmd *cobra.Command) {
 			f := cmd.Flags()
-			f.IntVar(&o.by.Entities, "entities", 0, "how many a zone may have (default: only --busy "+
-				"counts)")
+			f.IntVar(&o.by.Entities, "entities", 0,
+				"how many a zone may have (default: only --busy counts)")
 			f.Float64Var(&o.by.Busy, "busy", 0.5, "which part of a tick's time a zone may take")
 			f.IntVar(&o.by.Zones, "zones", 0, "how many zones there may be (default: 256)")
-			f.DurationVar(&o.by.Calm, "calm", 5*time.Second, "for how long nothing is changed after "+
-				"a change")
+			f.DurationVar(&o.by.Calm, "calm", 5*time.Second,
+				"for how long nothing is changed after a change")
 			f.BoolVar(&o.off, "off", false, "leave borders where they are")
-		}, func(o *order, _ *cobra.Command, _ []string, _ *seamless.Status) (seamless.Order, error) {
+		}, func(o *order, _ *cobra.Command, _ []string, _ *seamless.Status) (seamless.Order,
+			error) {
 			x := seamless.Order{Kind: seamless.Rebalance}
 			if !o.off {
 				x.Balance = &o.by

@@ -99,8 +99,8 @@ func serve(p *cli.Program) *cobra.Command {
 	s.settings.LogFlags(cmd)
 	f := cmd.Flags()
 	f.StringVarP(&s.key, "key", "k", "", "file with the servers' key, from: {program} token key")
-	f.StringVar(&s.listen, "listen", "127.0.0.1:0", "UDP address at which other servers reach this "+
-		"one")
+	f.StringVar(&s.listen, "listen", "127.0.0.1:0",
+		"UDP address at which other servers reach this one")
 	f.StringVar(&s.address, "address", "", "that address as others see it, if it is another one")
 	f.StringVar(&s.http, "http", "", "address for /metrics and /healthz (default: none)")
 	f.StringVar(&s.name, "name", "", "what people call this server (default: its address)")
@@ -218,9 +218,9 @@ func serveHTTP(address string, h http.Handler, log *slog.Logger) (end func(), er
 
 var newsText = map[zone.NoticeKind]string{
 	zone.Owned: "a zone is stepped here", zone.Deposed: "a zone is not stepped here any more",
-	zone.Failed: "a tick of a zone failed, and it is begun again",
-	zone.Halted: "a zone is halted, as it fails", zone.SetAside: "something is set aside, as every " +
-		"tick with it fails", zone.JournalGone: "a zone's journal is gone; it goes on",
+	zone.Failed:   "a tick of a zone failed, and it is begun again",
+	zone.Halted:   "a zone is halted, as it fails",
+	zone.SetAside: "something is set aside, as every tick with it fails", zone.JournalGone: "a zone's journal is gone; it goes on",
 	zone.Unfounded: "a zone has no snapshot",
 }
 

@@ -129,8 +129,8 @@ func (r report) tables(out io.Writer) {
 		if s.Drained {
 			note = "drained"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t\t%s\n", names[s.Server], s.Address, len(s.Zones), s.Players,
-			s.Tick, note)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t\t%s\n", names[s.Server], s.Address, len(s.Zones),
+			s.Players, s.Tick, note)
 	}
 	_ = w.Flush() // to memory
 }

@@ -82,8 +82,8 @@ func up(p *cli.Program) *cobra.Command {
 	f.BoolVar(&u.standby, "standby", false, "have servers follow each other's journals, so that "+
 		"zones go on sooner when one dies")
 	buddiesFlag(cmd, &u.buddies)
-	f.IntVar(&u.balance, "balance", 0, "have zones be split that have more than so many entities, and "+
-		"merged when they have much less (default: borders stay)")
+	f.IntVar(&u.balance, "balance", 0, "have zones be split that have more than so many entities, "+
+		"and merged when they have much less (default: borders stay)")
 	return cmd
 }
 
@@ -132,7 +132,8 @@ func (u *local) run(cmd *cobra.Command, t *game.Title) (err error) {
 	once, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	if s, err := seamless.Await(once, c.Map()); err == nil {
-		fmt.Fprintf(out, "%d servers step its %d zones; see \"%s cluster status --dir %s --watch\"\n",
+		fmt.Fprintf(out, "%d servers step its %d zones; see "+
+			"\"%s cluster status --dir %s --watch\"\n",
 			len(s.Servers), len(s.Zones), filepath.Base(os.Args[0]), u.dir)
 		if u.balance > 0 {
 			_, err = seamless.Do(once, c.Map(), seamless.Order{Kind: seamless.Rebalance,
@@ -228,6 +229,9 @@ type family struct {
 	ctx  context.Context
 	log  *slog.Logger
 	busy sync.WaitGroup
+
+	mu    sync.Mutex
+	alive []*os.Process // by the order in which they were started first; nil while one is not
 }
 
 func newFamily(ctx context.Context, log *slog.Logger) *family { return &family{ctx: ctx, log: log} }
@@ -236,6 +240,10 @@ func (f *family) wait() { f.busy.Wait() }
 
 // start keeps a process of this program running.
 func (f *family) start(args []string) {
+	f.mu.Lock()
+	place := len(f.alive)
+	f.alive = append(f.alive, nil)
+	f.mu.Unlock()
 	f.busy.Go(func() {
 		for f.ctx.Err() == nil {
 			began := time.Now()
@@ -243,7 +251,12 @@ func (f *family) start(args []string) {
 			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 			cmd.WaitDelay = 8 * time.Second
 			cmd.Stderr = os.Stderr
-			err := cmd.Run()
+			err := cmd.Start()
+			if err == nil {
+				f.is(place, cmd.Process)
+				err = cmd.Wait()
+				f.is(place, nil)
+			}
 			if f.ctx.Err() != nil {
 				return
 			}
@@ -254,4 +267,21 @@ func (f *family) start(args []string) {
 			}
 		}
 	})
+}
+
+// is notes which process is in a place.
+func (f *family) is(place int, p *os.Process) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.alive[place] = p
+}
+
+// kill ends a process as nothing can prevent. It is started again.
+func (f *family) kill(place int) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if place < 0 || place >= len(f.alive) || f.alive[place] == nil {
+		return fmt.Errorf("server %d does not run", place+1)
+	}
+	return f.alive[place].Kill()
 }
