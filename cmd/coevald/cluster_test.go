@@ -194,7 +194,8 @@ func twoPorts(t *testing.T) string {
 	return ""
 }
 
-// TestClusterDemo: the page shows a world, a button kills a server, and others go on with its zones.
+// TestClusterDemo: the page shows a world, a button kills a server, and another goes on with its
+// zones.
 func TestClusterDemo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts processes")

@@ -73,10 +73,8 @@ func move(ctx context.Context, o *Options, p lab.Progress) (*Moving, error) {
 		}
 		defer os.RemoveAll(dir) // a temporary one
 	}
-	if o.Crowd > 0 {
-		if err := out.crowd(ctx, o, filepath.Join(dir, "crowd"), p.Nth(0, 2)); err != nil {
-			return out, err
-		}
+	if err := out.crowd(ctx, o, filepath.Join(dir, "crowd"), p.Nth(0, 2)); err != nil {
+		return out, err
 	}
 	return out, out.shifts(ctx, o, filepath.Join(dir, "borders"), p.Nth(1, 2))
 }

@@ -89,8 +89,8 @@ func (o *Options) List() []*lab.Option {
 			"how long it is from one fault to the next"),
 		lab.Number(&o.Changes, "changes", 12, 1, 60, "of borders: how many splits, merges and "+
 			"moves there are a minute, for --seconds, with servers killed meanwhile by --faults"),
-		lab.Number(&o.Crowd, "crowd", 2000, 0, 4000, "of borders: how many entities one border "+
-			"moves at once; 0 leaves that out"),
+		lab.Number(&o.Crowd, "crowd", 2000, 1, 4000, "of borders: how many entities one border "+
+			"moves at once"),
 		lab.Switch(&o.FaultsOnly, "faults-only", "leave out what is measured without faults"),
 		lab.Switch(&o.Buddies, "buddies", "have servers hold in memory what journals lack"),
 		lab.Text(&o.Game, "game", "", "what is played (default: "+

@@ -128,8 +128,8 @@ zone, which is a spare one, or is founded on the server with the least to do.`,
 				cutFlags(o, cmd)
 				cmd.Flags().StringVar(&o.axis, "axis", "x",
 					"with --at, across which axis: x, y or z")
-				cmd.Flags().StringVar(&o.server, "on", "", "the `SERVER` that is to have the new part "+
-					"(default: the one with the least to do)")
+				cmd.Flags().StringVar(&o.server, "on", "",
+					"the `SERVER` that is to have the new part (default: the one with the least to do)")
 			}, splitOrder),
 		verb("merge ZONE [WITH]", "Make one zone of two",
 			`Give a zone the part of the one on the other side of its cut, which is spare from
