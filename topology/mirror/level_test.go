@@ -155,51 +155,51 @@ func TestLevelAndUberDies(t *testing.T) {
 // TestLevelAndFaults: mirrors die, the überserver above all, and lines are cut, at any moment while
 // another level is asked for, by more than one. All mirrors agree on which it is in the end, and on
 // every world.
-func TestLevelAndFaults(t *testing.T) {
-	simtest.Alone(t, 12, func(n *netsim.Net) error {
-		r := n.Rand()
-		c := apart(time.Duration(5+r.IntN(60))*time.Millisecond,
-			time.Duration(r.IntN(15))*time.Millisecond, float64(r.IntN(6))/100)
-		f := fleetOf(n, 3+r.IntN(2), 1, c, Options{})
-		defer f.close()
-		for round := range 4 {
+func TestLevelAndFaults(t *testing.T) { simtest.Alone(t, 12, levelAndFaults) }
+
+func levelAndFaults(n *netsim.Net) error {
+	r := n.Rand()
+	c := apart(time.Duration(5+r.IntN(60))*time.Millisecond,
+		time.Duration(r.IntN(15))*time.Millisecond, float64(r.IntN(6))/100)
+	f := fleetOf(n, 3+r.IntN(2), 1, c, Options{})
+	defer f.close()
+	for round := range 4 {
+		f.shake(r.IntN(3))
+		if r.Chance(0.5) {
 			f.shake(r.IntN(3))
-			if r.Chance(0.5) {
-				f.shake(r.IntN(3))
-			}
-			n.Run(time.Duration(r.IntN(600)) * time.Millisecond)
-			wanted := []server.Level{{Name: "foundry", Secret: uint64(2*round + 1)},
-				{Name: "range", Secret: uint64(2*round + 2)}}
-			both := r.Chance(0.3)
-			for end := n.Now() + time.Duration(r.IntN(3000))*time.Millisecond; n.Now() < end; {
-				list := f.alive()
-				for i, l := range wanted {
-					if i == 0 || both {
-						_, _ = list[(i+round)%len(list)].mirror.Change(l)
-					}
-				}
-				if r.Chance(0.01) { // somebody has other wishes
-					_ = list[0].mirror.SetPaused(r.Chance(0.5), "tea")
-				}
-				n.Run(30 * time.Millisecond)
-			}
-			for _, s := range f.machines {
-				if s.dead {
-					s.start()
+		}
+		n.Run(time.Duration(r.IntN(600)) * time.Millisecond)
+		wanted := []server.Level{{Name: "foundry", Secret: uint64(2*round + 1)},
+			{Name: "range", Secret: uint64(2*round + 2)}}
+		both := r.Chance(0.3)
+		for end := n.Now() + time.Duration(r.IntN(3000))*time.Millisecond; n.Now() < end; {
+			list := f.alive()
+			for i, l := range wanted {
+				if i == 0 || both {
+					_, _ = list[(i+round)%len(list)].mirror.Change(l)
 				}
 			}
-			f.until(heal, "all are back", f.agreed)
-			f.pauses(f.alive()[0], false)
-			f.settles(heal)
-			if f.err != nil {
-				return f.err
+			if r.Chance(0.01) { // somebody has other wishes
+				_ = list[0].mirror.SetPaused(r.Chance(0.5), "tea")
+			}
+			n.Run(30 * time.Millisecond)
+		}
+		for _, s := range f.machines {
+			if s.dead {
+				s.start()
 			}
 		}
-		n.Run(forgetLevel) // what was asked may have been on its way for long
-		f.changesTo(f.machines[0], foundry)
-		f.recovers(true)
-		return f.err
-	})
+		f.until(heal, "all are back", f.agreed)
+		f.pauses(f.alive()[0], false)
+		f.settles(heal)
+		if f.err != nil {
+			return f.err
+		}
+	}
+	n.Run(forgetLevel) // what was asked may have been on its way for long
+	f.changesTo(f.machines[0], foundry)
+	f.recovers(true)
+	return f.err
 }
 
 // TestLevelAndPartitions: one mirror is cut off, the überserver or another, while somebody wants
@@ -355,4 +355,21 @@ func TestLevelRefused(t *testing.T) {
 	if f.err != nil {
 		t.Error(f.err)
 	}
+}
+
+// TestLevelsInARow: one level follows soon after another, so that ticks of the same numbers come
+// again. Nobody is taken for one who changes what they have commanded.
+func TestLevelsInARow(t *testing.T) { simtest.Alone(t, 8, levelsInARow) }
+
+func levelsInARow(n *netsim.Net) error {
+	f := fleetOf(n, 2, 2, apart(20*time.Millisecond, 2*time.Millisecond, 0), Options{})
+	defer f.close()
+	for i := range 10 {
+		f.changesTo(f.machines[i%2], server.Level{Name: foundry.Name, Secret: uint64(i + 1)})
+		if n.Rand().Chance(0.3) {
+			f.until(heal, "all play", f.allPlay)
+		}
+	}
+	f.recovers(true)
+	return f.err
 }

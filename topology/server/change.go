@@ -63,9 +63,15 @@ func (s *Server) Follow(p *Prepared) error {
 	}
 	s.begun()
 	for _, p := range s.order {
-		if p.seat != nil {
-			s.show(p)
+		if p.seat == nil {
+			continue
 		}
+		if p.queue != nil { // its ticks were those of the world before
+			p.queue.reset()
+			p.come.reset()
+			p.edges.reset()
+		}
+		s.show(p)
 	}
 	return nil
 }
