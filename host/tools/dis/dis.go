@@ -37,7 +37,8 @@ func Command(_ *host.Program) *cobra.Command {
 		Example: example,
 		RunE:    cli.List,
 	}
-	cmd.AddCommand(listenCommand(), recordCommand(), playCommand(), flyCommand())
+	cmd.AddCommand(listenCommand(), recordCommand(), playCommand(), flyCommand(),
+		gatewayCommand(), measureCommand())
 	return cmd
 }
 

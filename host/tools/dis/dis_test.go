@@ -54,6 +54,11 @@ func TestCommandLine(t *testing.T) {
 		{"dis fly --at here", 2, "", "is no place"},
 		{"dis fly --entities 0", 2, "", "choose 1 to 10000"},
 		{"dis fly --type x", 2, "", "no type of entity"},
+		{"dis gateway", 2, "", "required flag"},
+		{"dis gateway --key none --peer 127.0.0.1:9", 1, "", "there is no key file"},
+		{"dis gateway --key none --peer 127.0.0.1:9 --near 1,2", 2, "", "is no area"},
+		{"dis gateway --key none --peer 127.0.0.1:9 --types x", 2, "", "no type of entity"},
+		{"dis measure --entities 0", 2, "", "choose 1 to 20000"},
 		{"dis fly --version 5", 2, "", "choose 6 or 7"},
 	} {
 		code, stdout, stderr := try(t.Context(), strings.Fields(x.args)...)
@@ -208,6 +213,77 @@ func TestTableAndMap(t *testing.T) {
 	}
 	if strings.Contains(out, "\x1b") {
 		t.Error("a terminal's codes where there is none")
+	}
+}
+
+// Aircraft on one side of two gateways are seen on the other.
+func TestGateway(t *testing.T) {
+	key := filepath.Join(t.TempDir(), "key")
+	if code, _, errs := try(t.Context(), "token", "key", "--out", key); code != 0 {
+		t.Fatal(errs)
+	}
+	left, right, screen, lineLeft, lineRight := free(t), free(t), free(t), free(t), free(t)
+	one := listens(t, "dis", "gateway", "--key", key, "--line", lineLeft, "--peer", lineRight,
+		"--to", "127.0.0.1:9", "--listen", left, "--json")
+	two := listens(t, "dis", "gateway", "--key", key, "--line", lineRight, "--peer", lineLeft,
+		"--to", screen, "--listen", right, "--json", "--quorum", "5")
+	seen := listens(t, "dis", "listen", "--to", screen, "--listen", screen, "--json",
+		"--every", "50ms")
+	until(t, seen, func(dis.Seen) bool { return true }) // it is there
+	for _, l := range []*lines{one, two} {
+		<-l.c // each says something each second, and must be heard
+		go func() {
+			for range l.c {
+			}
+		}()
+	}
+	code, _, errs := try(t.Context(), "dis", "fly", "--to", left, "--listen", "127.0.0.1:0",
+		"--entities", "7", "--for", "3s")
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	s := until(t, seen, func(s dis.Seen) bool { return s.Removed == 7 })
+	if len(s.Refused) != 0 || s.OddClocks != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestMeasure(t *testing.T) {
+	code, out, errs := try(t.Context(), "dis", "measure", "--entities", "30", "--seconds", "12",
+		"--json")
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	var m struct {
+		Lines []struct {
+			Packets, Bytes uint64
+			Wrong, Unheard int
+		}
+		Thresholds []struct {
+			Metres      float64
+			WorstMetres float64 `json:"worst_metres"`
+			TimesFewer  float64 `json:"times_fewer_than_30"`
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &m); err != nil {
+		t.Fatal(err)
+	}
+	if len(m.Lines) != 6 || len(m.Thresholds) != 3 {
+		t.Fatalf("%+v", m)
+	}
+	for _, l := range m.Lines {
+		if l.Wrong+l.Unheard != 0 {
+			t.Errorf("%+v", l)
+		}
+	}
+	first, last := m.Lines[0], m.Lines[5]
+	if last.Packets*2 > first.Packets || last.Bytes*2 > first.Bytes {
+		t.Errorf("%+v of %+v", last, first)
+	}
+	for _, b := range m.Thresholds {
+		if b.WorstMetres > b.Metres || b.TimesFewer < 8 {
+			t.Errorf("%+v", b)
+		}
 	}
 }
 
