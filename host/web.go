@@ -44,6 +44,10 @@ type AdminOptions struct {
 	// machines reach needs TLS. Dir is the folder with their tokens, which the command admin token
 	// makes, with bans and mutes, which count without Listen, too, and with the audit log.
 	Listen, Dir string
+	// Inspect is the address of a page that shows the game while it runs, such as "127.0.0.1:4950":
+	// players, where every byte goes, the world, and ticks. One that other machines reach needs TLS
+	// and a Dir, and asks for a token. See docs/inspect.md.
+	Inspect string
 	// Drain is how long players have to go on elsewhere when the context ends, while nobody new is
 	// let in; a mirror's go to the others, for 3 s by default. DrainTo are where those of a server
 	// go: servers with the same key. Without, they play on for that long.
@@ -53,7 +57,7 @@ type AdminOptions struct {
 
 func (o *AdminOptions) inside() serve.AdminOptions {
 	return serve.AdminOptions{
-		Listen: o.Listen, Dir: o.Dir, Drain: o.Drain, DrainTo: o.DrainTo,
+		Listen: o.Listen, Dir: o.Dir, Inspect: o.Inspect, Drain: o.Drain, DrainTo: o.DrainTo,
 	}
 }
 

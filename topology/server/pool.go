@@ -42,6 +42,7 @@ func newPool(size int, p *replica.Protocol) *pool {
 		wake := make(chan bool, 1)
 		o.wake = append(o.wake, wake)
 		o.alive.Go(func() {
+			stageSnapshots.begin()
 			for range wake {
 				o.work(w)
 				o.working.Done()

@@ -215,6 +215,8 @@ func (s *Server) Tick(now time.Duration) error {
 		return ErrReplaced
 	}
 	began := time.Now()
+	stageReceive.begin()
+	defer stageNone.begin()
 	s.door.open()
 	if err := s.receive(now, s.within()); err != nil {
 		return err
@@ -226,6 +228,7 @@ func (s *Server) Tick(now time.Duration) error {
 	s.tellNames()
 	received := time.Now()
 	s.stats.last = Times{Receive: received.Sub(began)}
+	stageStep.begin()
 	if err := s.step(); err != nil {
 		return err
 	}
@@ -234,6 +237,7 @@ func (s *Server) Tick(now time.Duration) error {
 	stepped := time.Now()
 	s.stats.last.Step = stepped.Sub(received)
 
+	stageSnapshots.begin()
 	s.choose()
 	s.pool.run(s.work)
 	look, encode := s.pool.spent()
@@ -242,6 +246,7 @@ func (s *Server) Tick(now time.Duration) error {
 	s.stats.last.Encode = encode
 	s.stats.last.Parallel = encoded.Sub(stepped)
 
+	stageSend.begin()
 	err := s.send()
 	s.flush()
 	if err == nil {

@@ -1,8 +1,8 @@
 // A Plot draws the last seconds of one or more series on a canvas, as lines or, with stack, as areas on top of each other.
 
 export class Plot {
-  constructor(canvas, { seconds = 60, colors, floor = 1, format = String, fill = true, stack = false }) {
-    Object.assign(this, { canvas, seconds, colors, floor, format, fill, stack });
+  constructor(canvas, { seconds = 60, colors, floor = 1, format = String, fill = true, stack = false, rules = '#1a2333' }) {
+    Object.assign(this, { canvas, seconds, colors, floor, format, fill, stack, rules });
     this.series = colors.map(() => []);
   }
 
@@ -28,7 +28,7 @@ export class Plot {
     const series = this.stack ? this.stacked() : this.series;
     for (const s of series) for (const [, v] of s) top = Math.max(top, v);
     top = nice(top);
-    c.strokeStyle = '#1a2333';
+    c.strokeStyle = this.rules;
     c.lineWidth = 1;
     c.beginPath();
     for (let i = 1; i < 3; i++) { const y = Math.round(h * i / 3) + .5; c.moveTo(0, y); c.lineTo(w, y); }

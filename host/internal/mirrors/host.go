@@ -400,6 +400,7 @@ func (h *host) began() {
 // ticked is told of each tick of the server; the world may stand still all the same.
 func (h *host) ticked(s server.Times) {
 	h.meters.Ticked(s)
+	h.admin.Ticked(s)
 	m := h.mirror.Load()
 	if m == nil || m.Server() == nil {
 		return

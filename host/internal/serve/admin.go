@@ -29,6 +29,8 @@ type AdminOptions struct {
 	// Listen is the address of the API for operators, over TCP; nothing is none. Dir is the folder
 	// with tokens, bans and the audit log. Bans count without Listen, too.
 	Listen, Dir string
+	// Inspect is the address of a page that shows the game while it runs; nothing is none.
+	Inspect string
 	// Drain is how long players have to go on elsewhere when the program is told to end, and
 	// DrainTo where: addresses of other servers with the same key.
 	Drain   time.Duration
@@ -45,6 +47,9 @@ func (o *AdminOptions) Flags(f *pflag.FlagSet, drain time.Duration) {
 	f.StringVar(&o.Dir, "admin-dir", "",
 		"folder with the tokens of operators, bans and the audit log, from: {program} admin token "+
 			"make")
+	f.StringVar(&o.Inspect, "inspect", "",
+		"address of a page that shows the game while it runs, such as 127.0.0.1:4950; beyond this "+
+			"machine it needs HTTPS and --admin-dir (default: none)")
 	f.DurationVar(&o.Drain, "drain", drain,
 		"how long players have to go on elsewhere when the program is told to end")
 }
@@ -79,9 +84,10 @@ func (o *AdminOptions) Fill(f *pflag.FlagSet) error {
 // An Admin is how operators reach a game. Nil is one that they do not reach.
 type Admin struct {
 	opt    AdminOptions
-	folder *admin.Folder
+	folder *admin.Folder // nil where operators may only look
 	tail   admin.Tail
 	site   Site
+	window window
 	handed net.Listener  // what another program had for it, or nil
 	ends   chan struct{} // closed by Close
 	alive  sync.WaitGroup
@@ -93,10 +99,13 @@ func OpenAdmin(o AdminOptions, rules *server.Rules, log **slog.Logger) (*Admin, 
 	if o.Listen != "" && o.Dir == "" {
 		return nil, errors.New("operators need a folder with their tokens: set AdminOptions.Dir")
 	}
-	if o.Dir == "" {
-		return nil, nil
-	}
 	a := &Admin{opt: o, ends: make(chan struct{})}
+	switch {
+	case o.Dir == "" && o.Inspect == "":
+		return nil, nil
+	case o.Dir == "":
+		return a, nil
+	}
 	var err error
 	if a.folder, err = admin.OpenFolder(o.Dir); err != nil {
 		return nil, err
@@ -109,8 +118,11 @@ func OpenAdmin(o AdminOptions, rules *server.Rules, log **slog.Logger) (*Admin, 
 // Listen opens the port, where there is to be one. It answers as the site does: over HTTPS with the
 // same certificate. Without that it answers this machine alone.
 func (a *Admin) Listen(s *Site) (err error) {
-	if a == nil || a.opt.Listen == "" {
+	if a == nil {
 		return nil
+	}
+	if err := a.window.listen(&a.opt, s); err != nil || a.opt.Listen == "" {
+		return err
 	}
 	l := a.handed
 	if l == nil {
@@ -125,6 +137,7 @@ func (a *Admin) Listen(s *Site) (err error) {
 	}
 	if s.tls == nil && !addrOf(l.Addr().String()).IsLoopback() {
 		_ = l.Close() // nothing came by it
+		a.window.close()
 		return cli.Usagef("--admin %s is reached from other machines, and tokens would pass in "+
 			"the clear: give --tls-cert and --tls-key, or --tls-self-signed, or listen at this "+
 			"machine alone, as --admin 127.0.0.1:4900", a.opt.Listen)
@@ -163,12 +176,16 @@ func (a *Admin) Run(g admin.Game, log *slog.Logger) {
 	if a == nil {
 		return
 	}
-	a.alive.Go(func() { a.reload(log) })
+	var api *admin.API
+	if a.folder != nil {
+		a.alive.Go(func() { a.reload(log) })
+		g.Settings, g.Log = a.opt.Settings, &a.tail
+		api = admin.New(a.folder, g, log)
+	}
+	a.window.run(g, api, log)
 	if a.site.Listener == nil {
 		return
 	}
-	g.Settings, g.Log = a.opt.Settings, &a.tail
-	api := admin.New(a.folder, g, log)
 	a.site.Run(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A level may be large and take long, and a diagnosis as well. Those who are no operators
 		// are refused by their headers, before that matters.
@@ -195,6 +212,7 @@ func (a *Admin) Close() {
 	if a == nil {
 		return
 	}
+	a.window.close()
 	a.site.Close()
 	select {
 	case <-a.ends:

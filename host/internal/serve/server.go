@@ -377,6 +377,7 @@ func (s *Server) make(o Options, links []link.Link) (made *server.Server, err er
 	})
 	so.Ticked = func(t server.Times) {
 		s.meters.Ticked(t)
+		s.admin.Ticked(t)
 		s.keep.took(t.Step)
 		s.clerk.Serve(s.server)
 	}
@@ -491,6 +492,9 @@ func (s *Server) HTTP() string { return s.site.Addr() }
 
 // Admin is where operators are answered, or nothing.
 func (s *Server) Admin() string { return s.admin.Addr() }
+
+// Inspect is where the game can be looked at, or nothing.
+func (s *Server) Inspect() string { return s.admin.Inspect() }
 
 // Fingerprint is that of a certificate that the server has made, by which clients trust it, or
 // nothing.

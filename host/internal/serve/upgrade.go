@@ -111,7 +111,7 @@ func (s *Server) replace(ctx context.Context, ch upgrade.Channel) {
 
 // audit writes down who wanted the place, and what came of it.
 func (s *Server) audit(h *upgrade.Hello, result string) {
-	if s.admin == nil {
+	if s.admin == nil || s.admin.folder == nil {
 		return
 	}
 	with, _ := json.Marshal(h) // it is plain
