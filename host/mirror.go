@@ -92,6 +92,8 @@ type MirrorOptions struct {
 	Store kept.Store
 	// Record is a file that what is settled is recorded into.
 	Record string
+	// RecordLast keeps only the last of the match in Record, at least so long. Default: all of it.
+	RecordLast time.Duration
 	// Log is told what happens. Default: nobody is.
 	Log *slog.Logger
 }
@@ -153,6 +155,7 @@ func Mirror(ctx context.Context, t *game.Title, o MirrorOptions) error {
 		Address: o.Address, Public: o.Public, HTTP: o.HTTP, Open: o.Open,
 		Web: o.Web.inside(), Admin: o.Web.Admin.inside(), Patience: max(o.Patience, 0),
 		Queries: o.Web.Queries, Uploads: uploads.Options{Dir: o.Web.Uploads, MostMB: 1024},
-		Forever: o.Patience < 0, Record: o.Record, Log: o.Log, Store: o.Store,
+		Forever: o.Patience < 0, Record: o.Record, RecordLast: o.RecordLast, Log: o.Log,
+		Store: o.Store,
 	})
 }

@@ -92,6 +92,8 @@ type ServeOptions struct {
 	Develop bool
 	// Record is a file that the match is recorded into, for trace and desync.
 	Record string
+	// RecordLast keeps only the last of the match in Record, at least so long. Default: all of it.
+	RecordLast time.Duration
 
 	// Keep has the game survive the program and the machine.
 	Keep KeepOptions
@@ -185,7 +187,8 @@ func newServer(ctx context.Context, t *game.Title, o ServeOptions) (*Server, err
 		Listen: o.Listen, HTTP: o.HTTP,
 		WebSocket:    o.WebSocket,
 		WebTransport: o.WebTransport, Hosts: o.Hosts, Open: o.Open, Pause: o.Pause,
-		Page: o.Page, Client: o.Client, Record: o.Record, PanicTraces: o.Panics.Traces, Log: o.Log,
+		Page: o.Page, Client: o.Client, Record: o.Record, RecordLast: o.RecordLast,
+		PanicTraces: o.Panics.Traces, Log: o.Log,
 		Public: o.Public, Origins: o.Web.Origins, Web: o.Web.inside(), Admin: o.Web.Admin.inside(),
 		Queries: o.Web.Queries, Uploads: uploads.Options{Dir: o.Web.Uploads, MostMB: 1024},
 	})

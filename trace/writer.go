@@ -49,6 +49,7 @@ type Writer struct {
 	last     uint64 // the hash at tick, as far as known
 	bits     int
 	since    int // ticks since the last state
+	recorded int
 
 	first   world.Tick // of the block under way
 	ticks   int
@@ -247,6 +248,7 @@ func (t *Writer) put(r *Record) error {
 	t.tick, t.last, t.bits = r.Tick, r.Hash, r.HashBits
 	t.ticks++
 	t.since++
+	t.recorded++
 	t.numbers += r.size()
 	if t.ticks >= min(t.rate, maxTicks) || t.numbers >= fullBlock {
 		return t.Flush()
@@ -298,6 +300,9 @@ func (t *Writer) Close() error {
 	t.blocks.put(blockEnd, t.appendHash(t.head))
 	return t.blocks.err
 }
+
+// Recorded is how many ticks have been recorded so far.
+func (t *Writer) Recorded() int { return t.recorded }
 
 // Size is how many bytes have been written so far.
 func (t *Writer) Size() int64 { return t.blocks.size }

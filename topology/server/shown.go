@@ -16,6 +16,16 @@ func (s *Seat) Shown(yield func(replica.Shown) bool) {
 	}
 }
 
+// Unused is how often the person's client asked for something anew, and how many packets it could
+// not use.
+func (s *Seat) Unused() (repairs, rejects uint64) {
+	if s.peer == nil || s.peer.sender == nil {
+		return 0, 0
+	}
+	l := s.peer.sender.Ledger()
+	return l.Repairs, l.Rejects
+}
+
 // Snapshots books the bits of the snapshots that the person was sent since their client began the
 // level.
 func (s *Seat) Snapshots() replica.Ledger {

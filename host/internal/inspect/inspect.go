@@ -92,12 +92,12 @@ func (i *Inspector) look(ctx context.Context, f func(s *server.Server)) error {
 	done := make(chan struct{})
 	err := i.opt.Game.Do(ctx, func() {
 		defer close(done)
-		began := time.Now()
-		if s := i.opt.Game.Server(); s != nil {
-			f(s)
-			there = true
-		}
-		d := time.Since(began)
+		d := measure(func() {
+			if s := i.opt.Game.Server(); s != nil {
+				f(s)
+				there = true
+			}
+		})
 		i.looks.mu.Lock()
 		i.looks.count, i.looks.spent = i.looks.count+1, i.looks.spent+d
 		i.looks.most = max(i.looks.most, d)

@@ -25,10 +25,12 @@ import (
 
 // A running server is one with bots, that can be looked at.
 type running struct {
-	t      testing.TB
-	url    string
-	token  string
-	client http.Client
+	t   testing.TB
+	url string
+	// where players come to, and Prometheus
+	players string
+	token   string
+	client  http.Client
 }
 
 // private is a folder that nobody else can get at.
@@ -69,8 +71,9 @@ func run(t testing.TB, bots int, o serve.Options) *running {
 	if s.Secure() {
 		scheme = "https"
 	}
-	r := &running{t: t, url: scheme + "://" + s.Inspect(), token: secret, client: http.Client{
-		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}}
+	r := &running{t: t, url: scheme + "://" + s.Inspect(), token: secret,
+		players: scheme + "://" + s.HTTP(), client: http.Client{
+			Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}}
 	r.wait("the server answers", func() bool {
 		a, err := r.client.Get(r.url + "/")
 		if err == nil {

@@ -54,16 +54,20 @@ func peopleOf(s *server.Server) People {
 	for seat := range s.Seats {
 		out.People = append(out.People, personOf(seat))
 	}
-	slices.SortFunc(out.People, func(x, y Person) int {
+	return out
+}
+
+// sort puts players first, by their numbers.
+func (p *People) sort() {
+	slices.SortFunc(p.People, func(x, y Person) int {
 		return cmp.Or(-cmp.Compare(min(x.Player, 1), min(y.Player, 1)),
 			cmp.Compare(x.Player, y.Player), cmp.Compare(x.Client, y.Client))
 	})
-	return out
 }
 
 func personOf(seat *server.Seat) Person {
 	q, l, f, c := seat.Quality(), seat.Ledger(), seat.Predicts(), seat.Commands()
-	r := seat.Snapshots()
+	repairs, rejects := seat.Unused()
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	return Person{
 		Client: seat.Client, Player: seat.Player, Name: seat.Name, Spectator: seat.Spectator(),
@@ -71,6 +75,6 @@ func personOf(seat *server.Seat) Person {
 		LossOut: q.LossOut, Queue: ms(q.Queue), Sent: l.Total(), Received: l.Received,
 		Rate: q.Rate, Limit: q.Limit, InFlight: q.InFlight, Early: float64(c.Early) / 4,
 		Taken: c.Taken, Late: c.Late, Repeated: c.Repeated, Ahead: float64(f.Ahead) / 16,
-		Predicted: int(f.Again), Busy: f.Share(), Repairs: r.Repairs, Rejects: r.Rejects,
+		Predicted: int(f.Again), Busy: f.Share(), Repairs: repairs, Rejects: rejects,
 	}
 }

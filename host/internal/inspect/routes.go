@@ -133,7 +133,12 @@ func (i *Inspector) getState(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (i *Inspector) getPeople(w http.ResponseWriter, r *http.Request) error {
-	return now(i, w, r, func(s *server.Server) (People, error) { return peopleOf(s), nil })
+	var p People
+	if err := i.look(r.Context(), func(s *server.Server) { p = peopleOf(s) }); err != nil {
+		return err
+	}
+	p.sort() // which the game does not wait for
+	return reply(w, p)
 }
 
 // person is whom a request asks for, or nil for everyone.

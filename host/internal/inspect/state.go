@@ -78,7 +78,7 @@ func processNow() Process {
 		Collected: s[4].Value.Uint64(), CPU: processorTime(), Cores: runtime.GOMAXPROCS(0)}
 }
 
-// Looking is what it costs that someone looks.
+// Looking is what it costs that someone looks: processor time where that is known, and else time.
 type Looking struct {
 	Watchers int     `json:"watchers"`
 	Looks    uint64  `json:"looks"`

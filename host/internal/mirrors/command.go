@@ -12,6 +12,7 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/keeping"
 	"github.com/coeval-dev/coeval/host/internal/queries"
+	"github.com/coeval-dev/coeval/host/internal/recording"
 	"github.com/coeval-dev/coeval/host/internal/stores"
 	"github.com/coeval-dev/coeval/host/internal/upgrade"
 	"github.com/coeval-dev/coeval/kept"
@@ -154,6 +155,7 @@ func Command(p *cli.Program) *cobra.Command {
 	r.listFlags(f)
 	f.StringVar(&r.Record, "record", "",
 		"record what is settled into this file, for {program} trace")
+	recording.LastFlag(f, &r.RecordLast)
 	return cmd
 }
 
@@ -266,7 +268,7 @@ func (r *flags) check(cmd *cobra.Command) error {
 	}
 	for _, name := range []string{"uber", "listen", "public", "open", "record", "players",
 		"multicast", "interface", "store", "flush", "keep-every", "keep-history", "found-anew",
-		"admin", "admin-dir", "drain"} {
+		"admin", "admin-dir", "inspect", "record-last", "drain"} {
 		if r.Witness && given(name) {
 			return cli.Usagef(
 				"--%s does not go with --witness, which has no world and no players", name)
@@ -300,7 +302,8 @@ func (r *flags) run(p *cli.Program, cmd *cobra.Command) error {
 	if r.Log, err = r.settings.Logger(cmd.ErrOrStderr()); err != nil {
 		return err
 	}
-	if err := r.Admin.Fill(cmd.Flags()); err != nil {
+	if err := errors.Join(r.Admin.Fill(cmd.Flags()),
+		recording.CheckLast(r.Record, r.RecordLast)); err != nil {
 		return err
 	}
 	key, err := readKey(r.key)

@@ -49,6 +49,7 @@ type Options struct {
 	Patience                               time.Duration
 	Forever                                bool
 	Record                                 string
+	RecordLast                             time.Duration // of the match; all of it if 0
 	// Keep is how the game is kept on disk, if its Dir is one.
 	Keep keeping.Options
 	// Admin is how operators see and act, and how the program ends.
@@ -147,7 +148,8 @@ type host struct {
 
 // open opens everything. On an error nothing is left open.
 func (o *Options) open(ctx context.Context) (_ *host, err error) {
-	h := &host{Options: *o, title: o.Mirror.Server.Title, record: recording.New(o.Record, o.Log)}
+	h := &host{Options: *o, title: o.Mirror.Server.Title,
+		record: recording.NewLast(recording.New(o.Record, o.Log), o.RecordLast)}
 	h.Mirror.LeaveTime = o.Admin.Drain
 	if h.admin, err = serve.OpenAdmin(o.Admin, &h.Mirror.Server.Rules, &h.Log); err != nil {
 		return nil, err

@@ -29,6 +29,7 @@ type Recording struct {
 	file   *os.File
 	trace  *trace.Writer
 	levels int
+	ring   *ring // nil where all is kept
 	err    error // the first; the game goes on without it
 }
 
@@ -48,6 +49,10 @@ func (r *Recording) Begin(w *world.World, note string) {
 	}
 	r.end()
 	r.levels++
+	if r.ring != nil {
+		r.beginRing(w, note)
+		return
+	}
 	name := r.name
 	if r.levels > 1 {
 		ext := filepath.Ext(name)
@@ -73,6 +78,7 @@ func (r *Recording) Begun() bool { return r != nil && r.err == nil && r.trace !=
 func (r *Recording) Tick(w *world.World, in *world.Inputs) {
 	if r.Begun() {
 		r.fail(r.trace.Tick(in, w))
+		r.turned(w)
 	}
 }
 
@@ -100,6 +106,10 @@ func (r *Recording) fail(err error) {
 }
 
 func (r *Recording) end() {
+	if r.ring != nil {
+		r.endRing()
+		return
+	}
 	if r.Begun() {
 		r.fail(r.trace.Close())
 	}

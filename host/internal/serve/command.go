@@ -21,6 +21,7 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/keeping"
 	"github.com/coeval-dev/coeval/host/internal/page"
 	"github.com/coeval-dev/coeval/host/internal/queries"
+	"github.com/coeval-dev/coeval/host/internal/recording"
 	"github.com/coeval-dev/coeval/host/internal/stores"
 	"github.com/coeval-dev/coeval/host/internal/upgrade"
 	"github.com/coeval-dev/coeval/kept"
@@ -185,6 +186,7 @@ func Command(p *cli.Program) *cobra.Command {
 	f.BoolVar(&s.Server.Develop, "develop", false,
 		"look for mistakes of the game while it runs, and stop at the first that matters")
 	f.StringVar(&s.Record, "record", "", "record the match into this file, for {program} trace")
+	recording.LastFlag(f, &s.RecordLast)
 	f.StringVar(&s.onPanic, "on-panic", "end",
 		"what to do if the game panics: end the match, "+
 			"or restart the level with everyone still there")
@@ -221,7 +223,8 @@ func (s *flags) run(p *cli.Program, cmd *cobra.Command, t *game.Title) (err erro
 	if s.Log, err = s.settings.Logger(cmd.ErrOrStderr()); err != nil {
 		return err
 	}
-	if err := s.Admin.Fill(cmd.Flags()); err != nil {
+	if err := errors.Join(s.Admin.Fill(cmd.Flags()),
+		recording.CheckLast(s.Record, s.RecordLast)); err != nil {
 		return err
 	}
 	if err := s.knobs.Choose(cmd, "architecture", &s.Architecture,

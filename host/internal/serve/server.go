@@ -70,6 +70,7 @@ type Options struct {
 	Page        bool
 	Client      fs.FS
 	Record      string
+	RecordLast  time.Duration // of the match; all of it if 0
 	PanicTraces string
 	// Keep is how the game is kept on disk, if its Dir is one.
 	Keep keeping.Options
@@ -233,7 +234,7 @@ func open(ctx context.Context, o Options) (_ *Server, err error) {
 	if s.admin, err = OpenAdmin(o.Admin, &o.Server.Rules, &o.Log); err != nil {
 		return nil, err
 	}
-	s.log, s.record = o.Log, recording.New(o.Record, o.Log)
+	s.log, s.record = o.Log, recording.NewLast(recording.New(o.Record, o.Log), o.RecordLast)
 	if s.successor, err = succeed(ctx, &o); err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func Command(p *cli.Program) *cobra.Command {
   {program} trace replay match.trace
   {program} trace diff server.trace client.trace`,
 	}
-	cmd.AddCommand(infoCommand(p), replayCommand(p), diffCommand())
+	cmd.AddCommand(infoCommand(p), replayCommand(p), diffCommand(), joinCommand())
 	return cmd
 }
 
