@@ -55,7 +55,7 @@ func TestBorders(t *testing.T) {
 	}
 	o := seamlesslab.Options{Part: "borders", Servers: 2, Zones: 3, Nodes: 1, Rates: []int{60},
 		Time: 3 * time.Second, Changes: 60, Crowd: 100, Faults: 0, Settle: 1500 * time.Millisecond,
-		Calm: 30, Snapshots: 30, Seed: uint64(time.Now().UnixNano()), Start: start, Find: find}
+		Calm: 30, Seed: uint64(time.Now().UnixNano()), Start: start, Find: find}
 	if soak() {
 		o.Servers, o.Zones, o.Nodes, o.Rates, o.Faults = 3, 6, 3, []int{600}, 20
 		o.Time, o.Changes, o.Settle, o.Calm, o.Snapshots = 5*time.Minute, 12, 0, 0, 0

@@ -70,15 +70,15 @@ func begin(ctx context.Context, o *Options, dir string, rate int, last time.Dura
 	if s.kept, err = In().Open(ctx, way(s.spec.Brokers)); err != nil {
 		return s, err
 	}
+	if err := s.found(ctx); err != nil { // before somebody steps it, and gives first snapshots up
+		return s, err
+	}
 	p.Tell(0, "starting servers")
 	for i := range o.Servers {
 		s.servers = append(s.servers, nil)
 		if err := s.startServer(ctx, i); err != nil {
 			return s, err
 		}
-	}
-	if err := s.found(ctx); err != nil {
-		return s, err
 	}
 	if o.Game != "" {
 		for i := range s.servers {
@@ -110,7 +110,6 @@ func (s *session) found(ctx context.Context) error {
 	for _, id := range plan.Zones() {
 		s.zones = append(s.zones, uint32(id))
 	}
-	// The servers may step it by now, but keep the first snapshots for longer than this takes.
 	for _, z := range s.zones {
 		keys, err := s.kept.Store().Keys(ctx, fmt.Sprintf("snapshot.%08x.", z))
 		if err != nil || len(keys) == 0 {
