@@ -29,6 +29,8 @@ type order struct {
 	Ping                   time.Duration
 	Flush                  bool
 	Write                  bool // to append all the time, and say what was acknowledged
+	Secret                 string
+	Zone                   string // to append to all the time, however long it takes
 }
 
 // joins has a child be a node.
@@ -50,11 +52,14 @@ func childRuns() error {
 	}
 	ctx := context.Background()
 	c, err := cluster.Embed(ctx, cluster.Options{Dir: o.Dir, Node: o.Node, Flush: o.Flush,
-		ListenPeers: o.ListenPeers, Peers: o.Peers, Ping: o.Ping, Streams: 1})
+		ListenPeers: o.ListenPeers, Peers: o.Peers, Ping: o.Ping, Streams: 1, Secret: o.Secret})
 	if err != nil {
 		return err
 	}
 	fmt.Println("open")
+	if o.Zone != "" {
+		childGoesOn(ctx, c, o.Zone)
+	}
 	if !o.Write {
 		select {} // until it is killed
 	}
@@ -75,6 +80,28 @@ func childRuns() error {
 	}
 }
 
+// childGoesOn appends to a journal, each record until it is there.
+func childGoesOn(ctx context.Context, c *cluster.Cluster, zone string) {
+	at := uint64(0)
+	for n := 0; ; n++ {
+		for {
+			once, cancel := context.WithTimeout(ctx, time.Second)
+			seq, err := add(once, c, zone, at, fmt.Sprint("child: ", n))
+			cancel()
+			if err == nil {
+				at = seq
+				break
+			}
+			if errors.Is(err, seamless.ErrStale) {
+				fmt.Println("error", n, err)
+				os.Exit(1)
+			}
+		}
+		fmt.Println("acked", n)
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 // A process is a child.
 type process struct {
 	cmd  *exec.Cmd
@@ -83,9 +110,16 @@ type process struct {
 
 func startChild(t testing.TB, o order) *process {
 	t.Helper()
+	return startIn(t, nil, o)
+}
+
+// startIn starts a child by a command that is given it.
+func startIn(t testing.TB, within []string, o order) *process {
+	t.Helper()
 	b, err := json.Marshal(o)
 	must(t, err)
-	cmd := exec.Command(os.Args[0])
+	line := append(within, os.Args[0])
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = append(os.Environ(), childEnv+"="+string(b))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
