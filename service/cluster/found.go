@@ -83,8 +83,19 @@ func (n *connection) mapInfo(ctx context.Context, expect string) (*jetstream.Str
 		return nil, err
 	}
 	if left != "" {
-		// Somebody else may found it at this moment, and begins with the map.
-		if info, err = n.surely(ctx, name); errors.Is(err, jetstream.ErrStreamNotFound) {
+		// Somebody else may found it at this moment, and begins with the map. That can take a while
+		// until it is known to whoever is asked, which its name alone does not tell.
+		tries := foundingTries
+		if left == name {
+			tries *= 15
+		}
+		for range tries {
+			info, err = n.surely(ctx, name)
+			if !errors.Is(err, jetstream.ErrStreamNotFound) {
+				break
+			}
+		}
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			err = fmt.Errorf("%w: stream %s is there, and the map, %s, is not", ErrGone, left, name)
 		}
 		return info, err
@@ -96,6 +107,10 @@ func (n *connection) mapInfo(ctx context.Context, expect string) (*jetstream.Str
 	s := streamOf(n.options.Name, hex.EncodeToString(id[:]), "map")
 	return n.create(ctx, n.config(s, hex.EncodeToString(id[:]), 1))
 }
+
+// foundingTries is how often the map of a cluster is looked for of which another stream is there, a
+// fifth of a second apart.
+const foundingTries = 10
 
 // left names a stream of this cluster's name, if there is one.
 func (n *connection) left(ctx context.Context) (string, error) {
