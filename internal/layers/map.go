@@ -14,7 +14,7 @@ topology/mirror -> topology/server   topology/architecture -> topology/server to
 game   keep -> game   topology/wire   topology/ways -> topology/wire    | what a title is; a game on disk; what client and server say to each other; a player's connections
 replica   predict -> replica   timeline   trace         | how copies of a world agree
 world   interest -> world   reckon -> world   kept -> world   convert -> world   | what a game is made of, and what outlives it
-conn   query   route   paths -> conn   crimp -> conn route   council   membership -> crimp council   zone   | a secured connection of two machines; what is asked without one; how datagrams pass between players' machines; a reliable multicast among several; who is one of them; what makes something cross between servers once
+conn   query   route   paths -> conn   crimp -> conn route   council   membership -> crimp council   zone   federation   | a secured connection of two machines; what is asked without one; how datagrams pass between players' machines; a reliable multicast among several; who is one of them; what makes something cross between servers once; what simulations share that know nothing of each other
 link   netsim -> link   member                          | carriers of datagrams; a simulated network; the number of a machine in a group
 codec                                                   | images of entities as differences from a base
 entropy -> bits   bits -> det   det   draw   internal/heap   knob   survey   | what a value costs; arithmetic that is the same everywhere; a frame as a list of calls, and as pixels; a queue by what is due; what can be set; which of several places is the nearest
