@@ -86,6 +86,7 @@ type Execution struct {
 	points []*point
 	saving *saving
 	saves  map[string][]byte
+	fresh  []string // labels of saves that nobody has asked for yet
 
 	messages pool
 	sequence uint64
@@ -169,3 +170,6 @@ func (x *Execution) Tick(now time.Duration) {
 	x.flushRates()
 	x.settle()
 }
+
+// Objects is how many objects there are.
+func (x *Execution) Objects() int { return len(x.objects) }

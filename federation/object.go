@@ -508,3 +508,13 @@ func (f *Federate) Lookup(name string) (ObjectID, bool) {
 	_, err := f.object(id)
 	return id, err == nil
 }
+
+// ClassOf is the class of an object that this federate knows, as it was registered: the one that
+// its attributes are of.
+func (f *Federate) ClassOf(id ObjectID) (ClassID, bool) {
+	o, err := f.object(id)
+	if err != nil {
+		return 0, false
+	}
+	return o.class, true
+}

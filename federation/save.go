@@ -128,6 +128,7 @@ func (x *Execution) endSaving() {
 		}
 	case ok:
 		x.saves[s.label] = x.state().encode()
+		x.fresh = append(x.fresh, s.label)
 	}
 	for _, f := range x.federates {
 		f.push(entry{kind: kind, name: s.label, ok: ok, from: f.id})
@@ -174,6 +175,14 @@ func (f *Federate) RequestRestore(label string) error {
 
 // Save is what was saved under a label, to be kept elsewhere: nil if there is none.
 func (x *Execution) Save(label string) []byte { return slices.Clone(x.saves[label]) }
+
+// Fresh are the labels under which something was saved since the last call, for a program that
+// takes saves elsewhere.
+func (x *Execution) Fresh() []string {
+	labels := x.fresh
+	x.fresh = nil
+	return labels
+}
 
 // LoadSave has what another execution of this model saved be there to restore.
 func (x *Execution) LoadSave(label string, data []byte) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/coeval-dev/coeval/host"
 	"github.com/coeval-dev/coeval/host/tools"
 	"github.com/coeval-dev/coeval/host/tools/dis"
+	"github.com/coeval-dev/coeval/host/tools/federation"
 	_ "github.com/coeval-dev/coeval/service/cluster/use"
 	_ "github.com/coeval-dev/coeval/service/directory/use"
 	_ "github.com/coeval-dev/coeval/service/store/use"
@@ -20,10 +21,11 @@ const about = `coevald is coeval with databases, in which games keep what outliv
 matches: SQLite in a file, or PostgreSQL. Beside what coeval does it checks,
 migrates, backs up and restores those, and measures them (bench store). It also
 runs a directory, where servers are found, and worlds that are divided among
-servers (cluster), and takes part in exercises of simulators that speak DIS.`
+servers (cluster), takes part in exercises of simulators that speak DIS, and
+runs federations of simulations.`
 
 var program = host.Program{
-	Name: "coevald", About: about, Tools: append(tools.All, dis.Command),
+	Name: "coevald", About: about, Tools: append(tools.All, dis.Command, federation.Command),
 	Titles: []*game.Title{arena.Title, crowd.Title, pong.Title, stack.Title},
 }
 

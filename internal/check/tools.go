@@ -20,6 +20,7 @@ type tool struct {
 
 var outsideTools = []tool{
 	{[]string{"node"}, "", "nodejs", "tests in WebAssembly"},
+	{[]string{"python3"}, "", "python3", "federates in Python"},
 	{[]string{"qemu-aarch64", "qemu-aarch64-static"}, "", "qemu-user", "tests on arm64"},
 	{[]string{"tshark"}, "", "tshark", "the protocol as Wireshark sees it"},
 	{[]string{"ip"}, "", "iproute2", "multicast across network namespaces"},
