@@ -161,7 +161,8 @@ func TestRegions(t *testing.T) {
 	if err := b.DeleteRegion(there); !errors.Is(err, federation.ErrState) {
 		t.Fatalf("a region that is in use is deleted: %v", err)
 	}
-	if err := a.SetRange(there, 0, federation.Range{Hi: 1}); !errors.Is(err, federation.ErrUnknown) {
+	if err := a.SetRange(there, 0, federation.Range{Hi: 1}); !errors.Is(err,
+		federation.ErrUnknown) {
 		t.Fatalf("another's region is changed: %v", err)
 	}
 	if err := b.SetRange(there, 0, federation.Range{Lo: 5, Hi: 1001}); !errors.Is(err,

@@ -104,7 +104,8 @@ func FuzzModel(f *testing.F) {
 				t.Fatalf("class %d is another now", c)
 			}
 			for _, a := range class.Attributes {
-				if got, ok := n.Attribute(federation.ClassID(c), n.Attributes[a].Name); !ok || got != a {
+				got, ok := n.Attribute(federation.ClassID(c), n.Attributes[a].Name)
+				if !ok || got != a {
 					t.Fatalf("attribute %d of %q is not found by its name", a, class.Name)
 				}
 			}

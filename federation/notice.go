@@ -138,8 +138,9 @@ func (p *pool) release(m *message) {
 	if m.refs--; m.refs > 0 {
 		return
 	}
-	told, values, slots, args, buf := m.told[:0], m.values[:0], m.slots[:0], m.arguments[:0], m.buffer
-	*m = message{told: told, values: values, slots: slots, arguments: args, buffer: buf[:0]}
+	buf := m.buffer
+	*m = message{told: m.told[:0], values: m.values[:0], slots: m.slots[:0],
+		arguments: m.arguments[:0], buffer: buf[:0]}
 	if cap(buf) <= 4<<10 { // a large one is not kept for small ones
 		p.free = append(p.free, m)
 	}

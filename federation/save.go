@@ -52,7 +52,9 @@ func (s *saving) lost(x *Execution, f *Federate) {
 func (f *Federate) RequestSave(label string) error { return f.requestSave(label, false, 0) }
 
 // RequestSaveAt has it saved when everybody who is constrained is at a time.
-func (f *Federate) RequestSaveAt(label string, t Time) error { return f.requestSave(label, true, t) }
+func (f *Federate) RequestSaveAt(label string, t Time) error {
+	return f.requestSave(label, true, t)
+}
 
 func (f *Federate) requestSave(label string, timed bool, t Time) error {
 	if err := f.acts(); err != nil {
@@ -342,8 +344,8 @@ func (x *Execution) state() *state {
 		if !ok {
 			i = len(s.Messages)
 			index[m] = i
-			s.Messages = append(s.Messages, savedMessage{m.from, m.object, m.class, m.action, m.kind,
-				m.time, m.number, m.told, m.tag, m.values, m.slots, m.arguments})
+			s.Messages = append(s.Messages, savedMessage{m.from, m.object, m.class, m.action,
+				m.kind, m.time, m.number, m.told, m.tag, m.values, m.slots, m.arguments})
 		}
 		return i
 	}

@@ -10,8 +10,8 @@
 // # How it works
 //
 // Boxes of one set of dimensions and of about one size are in a grid whose cells are as large as
-// they are, by the first two dimensions of the set. Each is in one cell, that of its lower corner. A
-// box is compared with what is in the cells that it reaches, in the grid of each size that there
+// they are, by the first two dimensions of the set. Each is in one cell, that of its lower corner.
+// A box is compared with what is in the cells that it reaches, in the grid of each size that there
 // is. So the time for one box follows from how many are near, however many there are, as long as
 // boxes do not all lie on top of each other; and they may be of very different sizes.
 package overlap

@@ -160,7 +160,8 @@ func TestRefuses(t *testing.T) {
 		{federation.Call{Call: "join", Name: "a", Federation: "roads"}, "brings its model"},
 		{federation.Call{Call: "join", Name: "", Federation: "roads", Model: m}, "needs a name"},
 	} {
-		if _, err := c.Call(s.ctx, bad.call); err == nil || !strings.Contains(err.Error(), bad.says) {
+		_, err := c.Call(s.ctx, bad.call)
+		if err == nil || !strings.Contains(err.Error(), bad.says) {
 			t.Errorf("%+v: %v", bad.call, err)
 		}
 	}
@@ -177,7 +178,8 @@ func TestRefuses(t *testing.T) {
 		{federation.Call{Call: "extend", Model: &core.ModelFile{Classes: []core.ClassFile{
 			{Name: "vehicle", Parent: "nothing"}}}}, `no class "nothing"`},
 	} {
-		if _, err := c.Call(s.ctx, bad.call); err == nil || !strings.Contains(err.Error(), bad.says) {
+		_, err := c.Call(s.ctx, bad.call)
+		if err == nil || !strings.Contains(err.Error(), bad.says) {
 			t.Errorf("%+v: %v", bad.call, err)
 		}
 	}

@@ -90,7 +90,8 @@ func TestOtherLanguages(t *testing.T) {
 		t.Fatalf("%v: %s", err, &errs)
 	}
 	all := strings.Join(seen, "\n")
-	for _, want := range []string{"at 1000 ms: 25 m\nat 2000 ms: 50 m", "at 10000 ms: 250 m\nthe train is gone"} {
+	for _, want := range []string{"at 1000 ms: 25 m\nat 2000 ms: 50 m",
+		"at 10000 ms: 250 m\nthe train is gone"} {
 		if !strings.Contains(all, want) {
 			t.Fatalf("what was seen lacks %q:\n%s", want, all)
 		}
