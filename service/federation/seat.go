@@ -20,7 +20,7 @@ type seat struct {
 	e    *execution
 	x    *federation.Execution
 	f    *federation.Federate
-	out  []byte // what leaves next; guarded by the execution
+	out  []byte        // what leaves next; guarded by the execution
 	wake chan struct{} // there is something to send
 	room chan struct{} // something was sent
 }
