@@ -31,7 +31,7 @@ func (s *Server) serversListed(r *Result) {
 			if e.Revision > p.rev || s.now-p.heard < s.opt.Silence {
 				p.seen(s, e.Revision, e.Value)
 				p.lists = 0
-			} else if p.lists++; p.lists >= 2 {
+			} else if p.lists++; p.lists >= 2 && s.now-p.changed >= s.opt.Silence {
 				p.stale = true
 			}
 		}
@@ -157,7 +157,7 @@ func (s *Server) consider(id ID, a Assignment, rev uint64) {
 		s.claim(id, a, rev) // it was given to this server
 		return
 	}
-	if s.ended[a.Owner] && s.watch.lists >= 2 {
+	if a.Owner != 0 && s.ended[a.Owner] && s.watch.lists >= 2 {
 		s.considerEnded(id, a, rev)
 		return
 	}

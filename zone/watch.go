@@ -21,8 +21,10 @@ type watched struct {
 	fresh bool // in this round, it was there
 	mine  bool // in this round, it is asked for
 	gone  bool // it is not in the map, and is not heard
-	stale bool // it was the same in two lists running, and is not heard
-	lists int  // for how many
+	stale bool // it was the same in two lists running, for long enough, and is not heard
+	// changed is when it was seen to be another than before.
+	changed time.Duration
+	lists   int // for how many
 
 	listed bool // it is in the last list
 	owns   bool // a zone is its, by the last list of zones
@@ -198,6 +200,7 @@ func (p *peer) seen(s *Server, rev uint64, data []byte) {
 		return
 	}
 	p.rev, p.fresh, p.stale, p.gone, p.lists = rev, true, false, false, 0
+	p.changed = s.now
 	if was, ok := readPresence(data); ok {
 		p.zones = was.zones
 		for _, id := range was.before {

@@ -55,7 +55,9 @@ func (s *Sim) fault() {
 			s.stalls.store = s.now + 9*time.Second
 		}
 	}
-	s.report.Faults[kind]++
+	if kind != "" {
+		s.report.Faults[kind]++
+	}
 	s.at(s.now+s.opt.Every/2+s.some(s.opt.Every), s.fault)
 }
 

@@ -81,6 +81,10 @@ func TestCost(t *testing.T) {
 			"%.2f records of %.0f bytes, %.3f map operations of %.1f bytes, store %.1f bytes",
 			zones, c.Servers, c.Messages, c.MessageBytes, c.Appends, c.AppendBytes, c.MapOps,
 			c.MapBytes, c.StoreBytes))
+		if c.Messages < 0.9 {
+			t.Errorf("%d zones send %.2f messages a tick: they are not spread over %d servers", zones,
+				c.Messages, c.Servers)
+		}
 		if zones == 16 {
 			least, most = c.AppendBytes, c.AppendBytes
 		}
