@@ -180,6 +180,20 @@ func (w Host) SetTick(t Tick) {
 	w.silence()
 }
 
+// Turn is SetTick, after which nothing has changed: Changed then says what Put has since.
+func (w Host) Turn(t Tick) {
+	w.SetTick(t)
+	for _, table := range w.tables {
+		for _, b := range table.banks {
+			for _, pg := range b.pages {
+				if pg != nil {
+					pg.changed = 0
+				}
+			}
+		}
+	}
+}
+
 // Seconds is how long a tick lasts: what velocities are multiplied by.
 func (w *World) Seconds() float64 { return 1 / float64(w.game.rate) }
 

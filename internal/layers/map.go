@@ -9,7 +9,7 @@ cmd/{coeval,coevald} -> games/*   examples -> games/*   games/*    | the bundled
 host -> host/internal/page   host/internal/page -> host/internal/cli web   host/internal/cli -> host/internal/titles   host/internal/titles   web   | a program made from a title; how its page is made and reached; its command lines and games; the page that browsers show
 lab   stepvet                                           | experiments, benchmarks, reports; a static check of what a game does in Step
 service/directory -> service/store service/admin   service/{store,cluster,admin,dis,federation} | finding games, keeping state, joining servers, watching them, speaking with simulators, joining simulations
-topology/mirror -> topology/server   topology/architecture -> topology/server topology/client   topology/peers -> topology/relay   topology/{solo,client,server,relay,seamless} -> topology/drive   topology/drive   | who runs which copy; and the loop by the clock
+topology/mirror -> topology/server   topology/gateway -> topology/server topology/seamless   topology/architecture -> topology/server topology/client   topology/peers -> topology/relay   topology/{solo,client,server,relay,seamless} -> topology/drive   topology/drive   | who runs which copy; and the loop by the clock
 ------------------------------------------------------- | below this line packages are pure
 game   keep -> game   topology/wire   topology/ways -> topology/wire    | what a title is; a game on disk; what client and server say to each other; a player's connections
 replica   predict -> replica   timeline   trace         | how copies of a world agree

@@ -1,6 +1,7 @@
 package seamless
 
 import (
+	"encoding/binary"
 	"slices"
 	"time"
 
@@ -18,6 +19,7 @@ type asking struct {
 	where    map[world.Player]zone.ID         // where players are, as far as is known here
 	buf      []byte
 	image    []byte
+	intent   []byte
 }
 
 // request is something that this server has asked.
@@ -39,6 +41,14 @@ const (
 	saysLeft
 	saysCommand
 	saysWhere
+	saysIntents  // as saysCommand, several commands of a player for ticks
+	saysToHome   // a command for home
+	saysSeated   // home has given a client a player
+	saysUnseated // or has taken it away
+	saysWatch    // what a gateway wants to see
+	saysFeed     // what a zone shows to a gateway
+	saysSeen     // how far a gateway has it
+	saysChat     // what somebody says at a gateway
 )
 
 const (
@@ -167,11 +177,25 @@ func (n *node) take(from zone.ServerID, data []byte) {
 		if r.done() {
 			a.left(n, who)
 		}
-	case saysCommand:
+	case saysToHome:
+		if len(r.b) > 0 && r.b[0] >= commandSeat && r.b[0] <= commandRenew {
+			_ = n.zones.Command(home, r.b)
+		} else {
+			r.fail()
+		}
+	case saysWatch:
+		n.feeds.watched(n.now, from, &r)
+	case saysSeen:
+		n.feeds.seen(n.now, from, &r)
+	case saysFeed, saysSeated, saysUnseated, saysChat:
+		if n.gate != nil {
+			n.gate.take(from, data[0], &r)
+		}
+	case saysCommand, saysIntents:
 		origin, hops := zone.ServerID(r.fixed()), int(r.byte())
 		to, who := zone.ID(r.below(1<<32)), world.Player(r.below(1<<16))
 		if command := r.rest(); !r.bad {
-			n.bring(brought{origin, hops, to, who, command})
+			n.bring(brought{origin, hops, to, who, command, data[0] == saysIntents})
 		}
 	case saysWhere:
 		who, to := world.Player(r.below(1<<16)), zone.ID(r.below(1<<32))
@@ -193,6 +217,7 @@ type brought struct {
 	to      zone.ID
 	who     world.Player
 	command []byte
+	intents bool // the command is several, for ticks
 }
 
 // command brings what a player of this server commands to where the player is.
@@ -202,7 +227,7 @@ func (n *node) command(who world.Player, image []int32) {
 		to = n.head.Plan.Home
 	}
 	n.asking.image = writeCommand(n.asking.image[:0], who, image)
-	n.bring(brought{n.opt.Self, 0, to, who, n.asking.image})
+	n.bring(brought{origin: n.opt.Self, to: to, who: who, command: n.asking.image})
 }
 
 // bring gives a command to the zone where its player is, by following from one to the next where
@@ -218,7 +243,7 @@ func (n *node) bring(c brought) {
 		at, ok := b.finds(c.who)
 		switch {
 		case ok && at == c.to:
-			_ = n.zones.Command(c.to, c.command)
+			n.deliver(b, &c)
 			if c.to != asked || c.hops > 0 {
 				n.tellWhere(&c)
 			}
@@ -234,6 +259,71 @@ func (n *node) bring(c brought) {
 	delete(n.asking.where, c.who)
 }
 
+// deliver gives a command to the zone that it is for. Of those for ticks, what was given before is
+// left out.
+func (n *node) deliver(b *body, c *brought) {
+	if !c.intents {
+		_ = n.zones.Command(c.to, c.command)
+		return
+	}
+	r, a := reader{b: c.command}, &n.asking
+	for len(r.b) > 0 && !r.bad {
+		data := r.bytes()
+		tick, ok := binary.Uvarint(data)
+		if r.bad || ok <= 0 || !n.given.first(c.to, c.who, world.Tick(tick)) {
+			continue
+		}
+		if world.Tick(tick) <= b.w.Tick() {
+			n.feeds.late[c.origin]++
+		}
+		a.intent = append(putUint(append(a.intent[:0], commandAt), uint64(c.who)), data...)
+		_ = n.zones.Command(c.to, a.intent)
+	}
+}
+
+// given are the ticks for which commands of players were given to zones, as they come several
+// times.
+type given map[givenTo]*givenTicks
+
+type givenTo struct {
+	zone zone.ID
+	who  world.Player
+}
+
+// givenTicks are the newest tick, and which of those before it.
+type givenTicks struct {
+	newest world.Tick
+	mask   uint64
+}
+
+// first says whether a command comes for the first time, as far as is known.
+func (g given) first(z zone.ID, who world.Player, t world.Tick) bool {
+	x := g[givenTo{z, who}]
+	if x == nil {
+		if len(g) >= maxGiven {
+			clear(g) // zones take what comes again for what it is
+		}
+		x = &givenTicks{newest: t}
+		g[givenTo{z, who}] = x
+	}
+	if t > x.newest {
+		if by := t - x.newest; by < 64 {
+			x.mask <<= by
+		} else {
+			x.mask = 0
+		}
+		x.newest = t
+	}
+	back := x.newest - t
+	if back >= 64 || x.mask>>back&1 != 0 {
+		return false
+	}
+	x.mask |= 1 << back
+	return true
+}
+
+const maxGiven = 1 << 14
+
 // carry sends a command to the server that has its zone.
 func (n *node) carry(c *brought) {
 	owner, ok := n.owner(c.to, false)
@@ -241,7 +331,11 @@ func (n *node) carry(c *brought) {
 		return
 	}
 	a := &n.asking
-	a.buf = append(putFixed(append(a.buf[:0], saysCommand), uint64(c.origin)), byte(c.hops+1))
+	kind := byte(saysCommand)
+	if c.intents {
+		kind = saysIntents
+	}
+	a.buf = append(putFixed(append(a.buf[:0], kind), uint64(c.origin)), byte(c.hops+1))
 	a.buf = putUint(putUint(a.buf, uint64(c.to)), uint64(c.who))
 	a.buf = append(a.buf, c.command...)
 	n.lines.send(owner, true, a.buf)

@@ -36,7 +36,12 @@ type body struct {
 	went map[world.ID]zone.ID
 	held map[world.ID]world.Tick
 	out  outbox
+	// ahead are commands for ticks to come.
+	ahead ahead
+	// seats are who plays at which gateway, of home alone.
+	seats seats
 
+	recent recent
 	shows  shows
 	census census
 	pace   pace
@@ -81,7 +86,7 @@ func (b *body) begin(p *Plan, w *world.World) {
 	b.ghosts = ghosts{all: map[world.ID]ghost{}}
 	b.players = newPlayers()
 	b.went, b.held = map[world.ID]zone.ID{}, map[world.ID]world.Tick{}
-	b.out = outbox{}
+	b.out, b.ahead, b.seats, b.recent.list = outbox{}, nil, nil, nil
 	b.views, b.strays = nil, nil
 	b.settlePlan(p)
 }
@@ -128,6 +133,7 @@ func (b *body) Step(in *zone.Input, out *zone.Output) {
 		b.look(&in.Ghosts[i])
 	}
 	b.ghosts.expire(b.w)
+	b.takeIntents(in)
 	for i := range in.Arrivals {
 		b.arrive(&in.Arrivals[i])
 	}
@@ -138,7 +144,11 @@ func (b *body) Step(in *zone.Input, out *zone.Output) {
 	for i := range in.Actions {
 		b.act(&in.Actions[i])
 	}
+	b.expireSeats()
+	b.giveIntents()
 	b.compute()
+	b.recent.take(b.w)
+	b.endIntents()
 	b.bury()
 	b.sweep()
 	b.unseat()

@@ -25,7 +25,7 @@ func (b *body) arrive(a *zone.Arrival) {
 	if uint64(id) != a.Entity {
 		panic(fmt.Sprintf("entity %v came as %v", id, world.ID(a.Entity)))
 	}
-	if err := h.Catch(id, a.Missed); err != nil {
+	if err := h.Catch(id, a.Missed, b.missed(id, a.Missed)...); err != nil {
 		panic(err) // it is here, and package zone bounds the ticks
 	}
 	delete(b.ghosts.all, id)
@@ -147,6 +147,7 @@ func (b *body) leave(id world.ID, to zone.ID) bool {
 	b.out.depart(to, uint64(id), b.pack)
 	if p := b.w.Owner(id); p != world.Nobody {
 		b.players.follow(p, to, b.bodies < 0 || id.Class() == b.bodies)
+		b.carry(p, to)
 	}
 	if id.Allocator() == h.Settings().Allocator {
 		b.went[id] = to

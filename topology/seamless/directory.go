@@ -44,6 +44,9 @@ type NodeInfo struct {
 	Loads []ZoneLoad `json:",omitempty"`
 	// Drained says that it gives its zones to others.
 	Drained bool `json:",omitempty"`
+	// Gate is where clients reach it, if it is a gateway, and Room how many it takes.
+	Gate netip.AddrPort `json:",omitzero"`
+	Room int            `json:",omitempty"`
 }
 
 func nodeKey(id zone.ServerID) string { return fmt.Sprintf("%s%016x", nodePrefix, uint64(id)) }
@@ -90,6 +93,9 @@ func (d *directory) write(n *node) {
 		if b := v.Body.(*body); b.area() != &noSpace {
 			info.Loads = append(info.Loads, b.load())
 		}
+	}
+	if g := n.gate; g != nil {
+		info.Gate, info.Room, info.Players = g.opt.Public, g.opt.Room, len(g.who.list)
 	}
 	data, _ := json.Marshal(&info) // it has nothing that cannot be written
 	d.writing = true
@@ -159,6 +165,12 @@ func (d *directory) read(n *node, r *zone.Result) {
 			n.lines.forget(id)
 		}
 	}
+}
+
+// isGate says whether clients come to a server.
+func (d *directory) isGate(id zone.ServerID) bool {
+	x := d.known[id]
+	return x != nil && x.info.Gate.IsValid()
 }
 
 // others lists the servers that have written of themselves lately, those that take zones or all.

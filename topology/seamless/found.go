@@ -19,6 +19,7 @@ import (
 const (
 	worldKey   = "world"
 	nodePrefix = "node."
+	levelKey   = "level" // of the store
 )
 
 // header is what the map has of the world as a whole.
@@ -33,7 +34,10 @@ type header struct {
 	// Players is how many there may be.
 	Players int
 	Level   string
-	Plan    *Plan
+	// Seed is the level's, which clients are told. Data says that the store has its data.
+	Seed uint64
+	Data bool
+	Plan *Plan
 	// Bounds is where most things are.
 	Bounds Box
 
@@ -68,6 +72,17 @@ func parseHeader(data []byte) (*header, error) {
 		return nil, errors.New("seamless: the map has a world without a plan")
 	}
 	return h, h.Plan.prepare()
+}
+
+// level is what the world started from, as clients are told.
+func (h *header) level(ctx context.Context, s Store) (l game.Level, err error) {
+	l = game.Level{Name: h.Level, Seed: h.Seed}
+	if h.Data {
+		if l.Data, err = s.Get(ctx, levelKey); err != nil {
+			return l, fmt.Errorf("seamless: the level's data: %w", err)
+		}
+	}
+	return l, nil
 }
 
 // check says whether a title is what the world is of.
@@ -169,6 +184,11 @@ func Found(ctx context.Context, o FoundOptions) (*Plan, error) {
 			return nil, fmt.Errorf("seamless: zone %d: %w", b.self, err)
 		}
 	}
+	if len(o.Level.Data) > 0 {
+		if err := o.Cluster.Store().Put(ctx, levelKey, o.Level.Data); err != nil {
+			return nil, fmt.Errorf("seamless: the level's data: %w", err)
+		}
+	}
 	return plan, o.enter(ctx, plan)
 }
 
@@ -248,8 +268,8 @@ func (o *FoundOptions) enter(ctx context.Context, plan *Plan) error {
 		return err
 	}
 	h := header{ID: hex.EncodeToString(id[:]), Game: o.Title.Name(), Rules: rulesOf(o.Title),
-		Zero: time.Now().UnixNano(), Players: o.Players, Level: o.Level.Name, Plan: plan,
-		Bounds: o.Bounds}
+		Zero: time.Now().UnixNano(), Players: o.Players, Level: o.Level.Name, Seed: o.Level.Seed,
+		Data: len(o.Level.Data) > 0, Plan: plan, Bounds: o.Bounds}
 	data, err := json.Marshal(&h)
 	if err != nil {
 		return err

@@ -27,6 +27,9 @@ type node struct {
 	planner   planner
 	bots      bots
 	meter     meter
+	feeds     feeds
+	given     given
+	gate      *Gate // of a gateway
 }
 
 // task is an operation for whoever drives a node. Own says that it is the node's, not its zones'.
@@ -77,6 +80,13 @@ func newNode(now time.Duration, o *Options, h *header, wall time.Time) (*node, e
 	n.planner.open(now)
 	n.bots.open(o)
 	n.meter.open()
+	n.feeds.open()
+	n.given = given{}
+	if o.Gate != nil {
+		if n.gate, err = newGate(n); err != nil {
+			return nil, err
+		}
+	}
 	return n, nil
 }
 
@@ -109,6 +119,10 @@ func (n *node) turn(now time.Duration) {
 	n.bots.play(n)
 	for _, m := range n.zones.Messages() {
 		n.lines.send(m.To, m.Loose, n.asking.wrap(m.Data))
+	}
+	n.feeds.tend(n)
+	if n.gate != nil {
+		n.gate.tend()
 	}
 }
 
@@ -169,6 +183,10 @@ func (n *node) event(x *zone.Notice) {
 		if r.done() {
 			n.asking.joined(n, nonce, who)
 		}
+	case eventSeated:
+		n.seated(&r)
+	case eventUnseated:
+		n.unseated(&r)
 	case eventLeft:
 		who := world.Player(r.below(1 << 16))
 		if r.done() {

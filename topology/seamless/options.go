@@ -79,6 +79,17 @@ type Options struct {
 	// the server.
 	Durable func(z zone.ID, epoch uint64, until world.Tick)
 
+	// Gate, if it is not nil, makes the member a gateway's: see Member.Gate.
+	Gate *GateOptions
+
+	// Born is when the clock of whoever drives the member is at zero. Default: now; in a simulation
+	// when the world began.
+	Born time.Time
+	// Simulated says that time is simulated: how long it takes until it is known what came of an
+	// operation on the cluster, which is done at once; below zero, that the cluster cannot be
+	// reached. Default: nil, and operations are done beside the loop.
+	Simulated func() time.Duration
+
 	// Seed is 32 bytes of good randomness, fresh for each server. Zero means drawn.
 	Seed [32]byte
 	// Self is the server's number, another one after each start. 0 means drawn.
@@ -114,6 +125,9 @@ func (o *Options) fill() error {
 	if !o.Address.IsValid() || o.Address.Addr().IsUnspecified() {
 		return fmt.Errorf("seamless: other servers cannot reach this one at %v, set "+
 			"Options.Address", o.Address)
+	}
+	if o.Born.IsZero() && o.Simulated == nil {
+		o.Born = time.Now()
 	}
 	o.Name = cmp.Or(o.Name, o.Address.String())
 	o.Zones = cmp.Or(o.Zones, 64)

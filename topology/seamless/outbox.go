@@ -79,8 +79,9 @@ func (o *outbox) depart(to zone.ID, entity uint64, data []byte) {
 
 // What zones tell each other about themselves.
 const (
-	controlForget = iota // identifiers that can be given up
-	controlLeft          // a player who has left
+	controlForget  = iota // identifiers that can be given up
+	controlLeft           // a player who has left
+	controlIntents        // what a player commands at ticks to come, who went there
 )
 
 // tell tells something to another zone itself.
@@ -125,6 +126,7 @@ func (b *body) act(a *zone.Action) {
 			if !r.bad {
 				b.left(p)
 			}
+		case controlIntents: // taken before all else
 		default:
 			b.faults.strange++
 		}

@@ -126,13 +126,19 @@ const (
 	commandJoin          // somebody wants to play
 	commandLeave         // a player leaves
 	commandPlan          // the borders are to move
+	commandAt            // what a player commands at a tick; see ahead
+	commandSeat          // a client of a gateway wants to play; see seats
+	commandUnseat        // a gateway gives up a client's seat
+	commandRenew         // whom a gateway has
 )
 
 // Events of a zone.
 const (
-	eventGame   = iota // of the game
-	eventJoined        // somebody plays from now on
-	eventLeft          // a player has left
+	eventGame     = iota // of the game
+	eventJoined          // somebody plays from now on
+	eventLeft            // a player has left
+	eventSeated          // a client of a gateway is a player
+	eventUnseated        // or is not any more
 )
 
 // command takes what is given to the zone for this tick.
@@ -141,12 +147,15 @@ func (b *body) command(data []byte) {
 	switch r.byte() {
 	case commandPlayer:
 		b.commanded(&r)
-	case commandJoin, commandLeave:
+	case commandJoin, commandLeave, commandSeat, commandUnseat:
 		if b.out.asked++; b.out.asked <= maxAsked { // the others ask again
 			b.asked(data[0], &r)
 		}
 	case commandPlan:
 		b.plans(&r)
+	case commandRenew:
+		b.renewed(&r)
+	case commandAt: // taken before all else
 	default:
 		b.faults.strange++
 	}
@@ -154,6 +163,14 @@ func (b *body) command(data []byte) {
 
 // asked lets somebody in or out.
 func (b *body) asked(kind byte, r *reader) {
+	switch kind {
+	case commandSeat:
+		b.seated(r)
+		return
+	case commandUnseat:
+		b.unseated(r)
+		return
+	}
 	if kind == commandJoin {
 		nonce := r.fixed()
 		if r.done() && b.home() {
@@ -246,6 +263,7 @@ func (b *body) left(who world.Player) {
 	if b.home() {
 		p.left[who] = b.w.Tick()
 		p.joined = slices.DeleteFunc(p.joined, func(j joining) bool { return j.player == who })
+		b.vacate(who)
 	}
 	t := p.trails[who]
 	if t == nil {

@@ -78,7 +78,7 @@ func (b *body) saveBeside(dst []byte) []byte {
 	for _, id := range b.strays {
 		dst = putUint(dst, uint64(id))
 	}
-	return b.players.save(dst)
+	return b.seats.save(b.ahead.save(b.players.save(dst)))
 }
 
 func saveMap[K ~uint16 | ~uint64, V ~uint32 | ~uint64](dst []byte, m map[K]V) []byte {
@@ -192,6 +192,10 @@ func (b *body) Load(data []byte) error {
 	}
 	var p players
 	p.load(&r)
+	var intents ahead
+	intents.load(&r)
+	var seats seats
+	seats.load(&r)
 	if r.bad {
 		return errSaved
 	}
@@ -200,7 +204,7 @@ func (b *body) Load(data []byte) error {
 		return err
 	}
 	b.w, b.most, b.next, b.since = w, most, next, since
-	b.strays = strays
+	b.strays, b.ahead, b.seats, b.recent.list = strays, intents, seats, nil
 	b.ghosts, b.views, b.went, b.held, b.out, b.players = g, list, went, held, o, p
 	b.settlePlan(plan)
 	return nil

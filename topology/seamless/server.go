@@ -19,7 +19,6 @@ import (
 // goroutine; Do and what is said to do so may be called from any.
 type Server struct {
 	opt   Options
-	born  time.Time
 	calls drive.Calls
 	node  *node // belongs to Run
 
@@ -42,7 +41,7 @@ func New(o Options) (*Server, error) {
 	if _, err := placesOf(o.Title); err != nil {
 		return nil, err
 	}
-	return &Server{opt: o, born: time.Now()}, nil
+	return &Server{opt: o}, nil
 }
 
 // Self is the server's number.

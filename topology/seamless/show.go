@@ -3,6 +3,7 @@ package seamless
 import (
 	"slices"
 
+	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/world"
 	"github.com/coeval-dev/coeval/zone"
 )
@@ -30,6 +31,16 @@ type audience struct {
 	changed  world.Tick // when anything has changed at last
 	heard    world.Tick // what the other side was known to have when it was shown something last
 	first    int        // the row with which to begin
+	gateway  bool       // whose rows are told to be gone also to who is shown everything anew
+	players  bool       // the rows are commands of players, whose numbers are their names
+}
+
+// slotsOf are those of a row.
+func (a *audience) slotsOf(g *world.Game, id world.ID) []bits.Slot {
+	if a.players {
+		return g.Commands().Slots
+	}
+	return g.Classes()[id.Class()].Schema().Slots
 }
 
 // row is one thing that is shown.
@@ -192,7 +203,7 @@ func (b *body) Observe(to zone.ID, since zone.Tick, dst []byte) []byte {
 			d.w.WriteBool(false)
 			continue
 		}
-		b.write(a, known, now)
+		d.write(a, b.game, known, now)
 	}
 	return append(dst, d.w.Bytes()...)
 }
@@ -202,14 +213,13 @@ const endBits = 64
 
 // write tells what has changed of an audience's rows since a tick. What there is no room for counts
 // as changed after this tick, so that it comes in the next, where it is the first.
-func (b *body) write(a *audience, known, now world.Tick) {
-	d := &b.shows.draft
+func (d *draft) write(a *audience, g *world.Game, known, now world.Tick) {
 	d.w.WriteBits(uint64(len(a.rows)), 16)
 	last, full, width := -1, false, widthOf(len(a.rows))
 	for k := range a.rows {
 		i := (a.first + k) % len(a.rows)
 		r := &a.rows[i]
-		if r.id == world.None || r.last <= known || r.gone && known == 0 {
+		if r.id == world.None || r.last <= known || r.gone && known == 0 && !a.gateway {
 			continue
 		}
 		if !full {
@@ -220,7 +230,7 @@ func (b *body) write(a *audience, known, now world.Tick) {
 			if !next {
 				d.w.WriteBits(uint64(i), width)
 			}
-			b.writeRow(r, known)
+			d.writeRow(r, a.slotsOf(g, r.id), known)
 			if d.w.Err() == nil && d.w.Room() >= endBits {
 				last = i
 				continue
@@ -235,9 +245,7 @@ func (b *body) write(a *audience, known, now world.Tick) {
 }
 
 // writeRow tells what has changed of one.
-func (b *body) writeRow(r *row, known world.Tick) {
-	d := &b.shows.draft
-	slots := b.game.Classes()[r.id.Class()].Schema().Slots
+func (d *draft) writeRow(r *row, slots []bits.Slot, known world.Tick) {
 	switch {
 	case r.gone:
 		d.w.WriteBits(ofGone, 2)

@@ -48,7 +48,7 @@ func (w *worker) stop() {
 }
 
 // do begins what is to be done.
-func (w *worker) do(list []task) {
+func (w *worker) do(_ time.Duration, list []task) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, t := range list {
@@ -88,7 +88,7 @@ func (w *worker) finish(list ...result) {
 }
 
 // results gives what has come since it was asked last. It is good until it is asked again.
-func (w *worker) results() []result {
+func (w *worker) results(time.Duration) []result {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	clear(w.spare)

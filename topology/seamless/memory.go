@@ -8,7 +8,11 @@ import (
 	"sync"
 )
 
-// kept is a Backing in memory, in the simplest way that keeps to the rules.
+// Memory is a Backing for simulations and for tests, in the simplest way that keeps to the rules:
+// what it keeps ends with the program, and it is never away or in doubt.
+func Memory() Backing { return newKept() }
+
+// kept is what Memory gives.
 type kept struct {
 	mu       sync.Mutex
 	revision uint64
@@ -119,7 +123,17 @@ func (k keptJournal) Read(_ context.Context, z string, after uint64, size int) (
 	return list, nil
 }
 
-func (k keptJournal) Trim(context.Context, string, uint64) error { return nil }
+func (k keptJournal) Trim(_ context.Context, z string, before uint64) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	list := k.journals[z]
+	n := 0
+	for n < len(list)-1 && list[n].Sequence < before {
+		n++
+	}
+	k.journals[z] = slices.Clone(list[n:])
+	return nil
+}
 
 func (k keptStore) Put(_ context.Context, key string, v []byte) error {
 	k.mu.Lock()
