@@ -63,12 +63,12 @@ type Options struct {
 }
 
 // Parts are what can be done, one at a time.
-var Parts = []string{"all", "simulated", "real", "borders"}
+var Parts = []string{"all", "simulated", "gateways", "real", "borders"}
 
 // List describes the options.
 func (o *Options) List() []*lab.Option {
-	part := lab.Text(&o.Part, "part", "all", "what is measured: all, which are "+
-		"simulated and real, one of these, or borders that move")
+	part := lab.Text(&o.Part, "part", "all", "what is measured: all, which are simulated, "+
+		"gateways and real, one of these, or borders that move")
 	part.Among = Parts
 	return []*lab.Option{
 		part,
@@ -118,6 +118,7 @@ func (o *Options) Check() error {
 type Result struct {
 	Seed      uint64       `json:"seed"`
 	Simulated *Simulated   `json:"simulated,omitempty"`
+	Gateways  *Gateways    `json:"gateways,omitempty"`
 	Real      *Real        `json:"real,omitempty"`
 	Moving    *Moving      `json:"borders,omitempty"`
 	Targets   []lab.Target `json:"targets"`
@@ -127,6 +128,9 @@ type Result struct {
 func (r *Result) Report(p *lab.Report) {
 	if r.Simulated != nil {
 		r.Simulated.report(p)
+	}
+	if r.Gateways != nil {
+		r.Gateways.report(p)
 	}
 	if r.Real != nil {
 		r.Real.report(p)
@@ -161,7 +165,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	o.Settle = cmp.Or(o.Settle, 20*time.Second)
 	o.Calm, o.Snapshots = cmp.Or(o.Calm, 120), cmp.Or(o.Snapshots, 240)
 	out := &Result{Seed: o.Seed}
-	p := o.Progress
+	p, parts := o.Progress, 1
 	if o.Part == "borders" {
 		m, err := move(ctx, &o, p)
 		if m != nil {
@@ -171,20 +175,28 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		return out, lab.Blame(ctx, err)
 	}
 	if o.Part == "all" {
-		p = o.Progress.Nth(0, 2)
+		parts = len(Parts) - 2
 	}
-	if o.Part != "real" {
-		s, err := simulate(ctx, &o, p)
+	if o.Part == "all" || o.Part == "simulated" {
+		s, err := simulate(ctx, &o, p.Nth(0, parts))
 		if err != nil {
 			return nil, err
 		}
 		out.Simulated = s
 		out.Targets = append(out.Targets, s.targets()...)
-		p = o.Progress.Nth(1, 2)
 	}
-	if o.Part == "simulated" {
+	if o.Part == "all" || o.Part == "gateways" {
+		g, err := gateways(ctx, &o, p.Nth(1%parts, parts))
+		if err != nil {
+			return nil, err
+		}
+		out.Gateways = g
+		out.Targets = append(out.Targets, g.targets()...)
+	}
+	if o.Part != "all" && o.Part != "real" {
 		return out, nil
 	}
+	p = p.Nth(parts-1, parts)
 	real, err := play(ctx, &o, p)
 	if real != nil {
 		out.Real = real

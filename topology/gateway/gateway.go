@@ -35,8 +35,8 @@ type Options struct {
 }
 
 // A Gateway is a server for clients of a world in zones. It is driven by Poll, or by Run, which
-// does that as time goes by; its methods belong to the goroutine that drives it, and while Run does,
-// others use Do.
+// does that as time goes by; its methods belong to the goroutine that drives it, and while Run
+// does, others use Do.
 type Gateway struct {
 	opt    Options
 	member *seamless.Member
@@ -89,8 +89,8 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 }
 
 // Poll takes in what has come, does what is due and sends what there is to send. Call it a few
-// times a tick, with a time that runs forward; Deadline says when it is due at the latest. The error is
-// one that the gateway cannot go on after.
+// times a tick, with a time that runs forward; Deadline says when it is due at the latest. The
+// error is one that the gateway cannot go on after.
 func (g *Gateway) Poll(now time.Duration) error {
 	g.now = now
 	if err := g.member.Poll(now); err != nil {

@@ -198,8 +198,8 @@ func (b *body) intent(who world.Player, t world.Tick, data []byte, bad bool) {
 	}
 }
 
-// takeIntents takes those commands of a tick's input that are for a tick. They come before all else,
-// as what arrives may catch up by them.
+// takeIntents takes those commands of a tick's input that are for a tick. They come before all
+// else, as what arrives may catch up by them.
 func (b *body) takeIntents(in *zone.Input) {
 	for _, c := range in.Commands {
 		if len(c) > 0 && c[0] == commandAt {

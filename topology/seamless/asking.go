@@ -55,6 +55,8 @@ const (
 	askAgain    = 100 * time.Millisecond
 	commandHops = 16 // how often a command is brought on to where its player went
 	maxAskers   = 1 << 12
+	// staysThere, in place of a number of hops, is of commands for a player who is about to come.
+	staysThere = 255
 )
 
 func (a *asking) open() {
@@ -233,6 +235,14 @@ func (n *node) command(who world.Player, image []int32) {
 // bring gives a command to the zone where its player is, by following from one to the next where
 // the player went. It need not arrive: a player says the next one soon.
 func (n *node) bring(c brought) {
+	if c.hops == staysThere {
+		if b := n.body(c.to); b != nil {
+			n.deliver(b, &c)
+		} else {
+			n.carry(&c)
+		}
+		return
+	}
 	asked := c.to
 	for ; c.hops < commandHops; c.hops++ {
 		b := n.body(c.to)
@@ -273,7 +283,8 @@ func (n *node) deliver(b *body, c *brought) {
 		if r.bad || ok <= 0 || !n.given.first(c.to, c.who, world.Tick(tick)) {
 			continue
 		}
-		if world.Tick(tick) <= b.w.Tick() {
+		// Those before the newest are said again, as a rule.
+		if world.Tick(tick) <= b.w.Tick() && len(r.b) == 0 && c.hops == 0 {
 			n.feeds.late[c.origin]++
 		}
 		a.intent = append(putUint(append(a.intent[:0], commandAt), uint64(c.who)), data...)
@@ -335,7 +346,7 @@ func (n *node) carry(c *brought) {
 	if c.intents {
 		kind = saysIntents
 	}
-	a.buf = append(putFixed(append(a.buf[:0], kind), uint64(c.origin)), byte(c.hops+1))
+	a.buf = append(putFixed(append(a.buf[:0], kind), uint64(c.origin)), byte(min(c.hops+1, staysThere)))
 	a.buf = putUint(putUint(a.buf, uint64(c.to)), uint64(c.who))
 	a.buf = append(a.buf, c.command...)
 	n.lines.send(owner, true, a.buf)

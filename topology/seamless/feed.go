@@ -248,7 +248,7 @@ func (x *feed) look(b *body, w *watch) {
 	for class := range b.where {
 		p := &b.where[class]
 		for id := range h.Of(class) {
-			if b.w.Ghost(id) {
+			if b.w.Ghost(id) && !b.hasJustLeft(id) {
 				continue
 			}
 			image, a, owner := h.Image(id), x.rows[global], b.w.Owner(id)
@@ -275,6 +275,13 @@ func (x *feed) look(b *body, w *watch) {
 		}
 	}
 	x.tick, x.sight = now, len(x.rows[nearby].at)+len(x.rows[global].at) > 0
+}
+
+// hasJustLeft says whether something went to another zone after the tick that was computed, so that
+// nobody else shows what it was then.
+func (b *body) hasJustLeft(id world.ID) bool {
+	g, ok := b.ghosts.all[id]
+	return ok && g.tick == b.w.Tick() && g.until == b.w.Tick()+patience && g.from != b.self
 }
 
 // command shows what those command who have something in view.

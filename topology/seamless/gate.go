@@ -96,6 +96,9 @@ func (g *Gate) Ready() bool {
 	return v != nil && v.tick > 0
 }
 
+// Shown is how many entities zones show here.
+func (g *Gate) Shown() int { return len(g.sight.all) }
+
 // Plan is how space is divided.
 func (g *Gate) Plan() *Plan { return g.n.head.Plan }
 
@@ -217,6 +220,8 @@ type sender struct {
 	tick  world.Tick
 	was   zone.ID // and was before, until a tick
 	until world.Tick
+	// about are the other zones that the player may be in at any moment.
+	about []zone.ID
 }
 
 const (
@@ -249,7 +254,8 @@ func (o *outgoing) shown(who world.Player, in zone.ID, t world.Tick) {
 }
 
 // Command brings what a player of this gateway does at a tick, with what was shown, to the zone
-// where the player is; and to the one where the player was, for a moment. Each message has the last
+// where the player is; to those where the player may be when it counts; and to the one where the
+// player was, for a moment. Each message has the last
 // few, so that one that is lost is not missed.
 func (g *Gate) Command(who world.Player, t world.Tick, image []int32, seen *world.Sight) {
 	s := g.due.find(who)
@@ -264,8 +270,14 @@ func (g *Gate) Command(who world.Player, t world.Tick, image []int32, seen *worl
 	g.due.buf = b
 	to := cmp.Or(s.zone, g.n.asking.where[who], g.n.head.Plan.Home)
 	g.n.bring(brought{origin: g.n.opt.Self, to: to, who: who, command: b, intents: true})
-	if s.was != 0 && s.was != to && s.tick < s.until {
+	if s.was != 0 && s.was != to && s.tick < s.until && !slices.Contains(s.about, s.was) {
 		g.n.bring(brought{origin: g.n.opt.Self, to: s.was, who: who, command: b, intents: true})
+	}
+	for _, z := range s.about {
+		if z != to {
+			g.n.bring(brought{origin: g.n.opt.Self, hops: staysThere, to: z, who: who, command: b,
+				intents: true})
+		}
 	}
 }
 

@@ -167,6 +167,12 @@ func (m *Member) World(id zone.ID) *world.World {
 	return nil
 }
 
+// Has says whether what a player moves about in is in a zone that this member steps.
+func (m *Member) Has(id zone.ID, who world.Player) bool {
+	b := m.node.body(id)
+	return b != nil && b.players.here(who)
+}
+
 // Gate is what a gateway sees and says, if Options.Gate is set.
 func (m *Member) Gate() *Gate { return m.node.gate }
 

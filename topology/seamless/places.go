@@ -6,6 +6,7 @@ import (
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/world"
+	"github.com/coeval-dev/coeval/zone"
 )
 
 // places say where the entities of each class are, by the field that its hints name. What has no
@@ -92,4 +93,15 @@ func (l places) full(t *game.Title) (b Box) {
 		}
 	}
 	return Box{det.Vec3{X: lo[0], Y: lo[1], Z: lo[2]}, det.Vec3{X: hi[0], Y: hi[1], Z: hi[2]}}
+}
+
+// about lists the zones in which something at a place may be in a moment.
+func (p *Plan) about(at *point, list []zone.ID) []zone.ID {
+	far := max(2*p.Margin, p.Reach/8)
+	for i := range p.areas {
+		if p.areas[i].beyond(at) <= far {
+			list = append(list, p.areas[i].zone)
+		}
+	}
+	return list
 }

@@ -89,6 +89,8 @@ func (w *wish) near(g *Gate, who world.Player) {
 		return
 	}
 	at, far := p.at(g.w.Host().Image(id)), w.reach*(1+wishSpare)
+	s := g.due.find(who)
+	s.about = g.n.head.Plan.about(&at, s.about[:0])
 	lo, hi := at, at
 	for i := range at {
 		lo[i], hi[i] = at[i]-far, at[i]+far
