@@ -68,6 +68,7 @@ type track struct {
 	most  int // bodies of the player's that were shown at once
 	gaps  int // frames without one
 	fired int // commands that fire
+	back  bool
 }
 
 func newTrack() *track {
@@ -114,10 +115,19 @@ func (k *track) off(o *oracle) (most float64, wrong, all int) {
 	return most, wrong, all
 }
 
-// walk has a player go to and fro along the field, and fire now and then.
-func (k *track) walk(_ *world.World, me world.Player, t world.Tick, in *world.Inputs) {
+// walk has a player go to and fro over the middle of the field, where a border is, and fire now and then.
+func (k *track) walk(w *world.World, me world.Player, t world.Tick, in *world.Inputs) {
+	for id, p := range world.All[walker](w) {
+		switch {
+		case w.Owner(id) != me:
+		case p.Pos.X > walkLong/2+8:
+			k.back = true
+		case p.Pos.X < walkLong/2-8:
+			k.back = false
+		}
+	}
 	c := going{X: 1, Fire: t%6 == 0}
-	if t/120%2 == 1 {
+	if k.back {
 		c.X = -1
 	}
 	if c.Fire {

@@ -346,7 +346,8 @@ func (n *node) carry(c *brought) {
 	if c.intents {
 		kind = saysIntents
 	}
-	a.buf = append(putFixed(append(a.buf[:0], kind), uint64(c.origin)), byte(min(c.hops+1, staysThere)))
+	a.buf = putFixed(append(a.buf[:0], kind), uint64(c.origin))
+	a.buf = append(a.buf, byte(min(c.hops+1, staysThere)))
 	a.buf = putUint(putUint(a.buf, uint64(c.to)), uint64(c.who))
 	a.buf = append(a.buf, c.command...)
 	n.lines.send(owner, true, a.buf)

@@ -14,9 +14,24 @@ type guests struct {
 	of      map[uint64]*guest
 	list    []*guest // in order of client
 	told    []Word
+	coming  []coming
+	going   []coming // those whose body is still shown, until another gateway shows it
 	renewAt time.Duration
 	buf     []byte
 }
+
+// coming is one of whom home has said who they are, and who waits until that is seen here.
+type coming struct {
+	Word
+	until time.Duration
+}
+
+// goingTime is for how long somebody is shown the world here who is at another gateway by now.
+const goingTime = 5 * time.Second
+
+// comingTime is for how long it is waited for the body of a player at most. One that has just
+// joined may have none.
+const comingTime = 300 * time.Millisecond
 
 // guest is one client. Asked for says what home was asked, until it has answered.
 type guest struct {
@@ -77,6 +92,19 @@ func (q *guests) find(client uint64) (int, bool) {
 
 // Words gives what was heard since the last call.
 func (g *Gate) Words() []Word {
+	q := &g.who
+	q.coming = slices.DeleteFunc(q.coming, func(c coming) bool {
+		x := q.of[c.Client]
+		if x == nil || x.player != c.Player {
+			return true // gone before it was here
+		}
+		id, seen := g.sight.bodies[c.Player]
+		if !(seen && g.w.Owner(id) == c.Player) && g.n.now < c.until {
+			return false
+		}
+		q.told = append(q.told, c.Word)
+		return true
+	})
 	list := g.who.told
 	g.who.told = nil
 	return list
@@ -139,6 +167,15 @@ func (q *guests) tend(g *Gate) {
 			q.ask(g, x)
 		}
 	}
+	q.going = slices.DeleteFunc(q.going, func(c coming) bool {
+		if g.n.now < c.until {
+			return false
+		}
+		if !slices.ContainsFunc(q.list, func(x *guest) bool { return x.player == c.Player }) {
+			g.watch.expect(c.Player, false)
+		}
+		return true
+	})
 	if g.n.now < q.renewAt || len(q.list) == 0 {
 		return
 	}
@@ -231,7 +268,7 @@ func (g *Gate) seated(r *reader) {
 			return // it is on its way back, and home is about to say so
 		}
 		g.who.told = append(g.who.told, Word{Kind: Moved, Client: client, Player: x.player})
-		g.watch.expect(x.player, false)
+		g.who.going = append(g.who.going, coming{Word{Player: x.player}, g.n.now + goingTime})
 		g.who.forget(x)
 	case x.asks != asksIn || nonce != x.nonce:
 	case who == world.Nobody:
@@ -240,7 +277,8 @@ func (g *Gate) seated(r *reader) {
 	default:
 		x.asks, x.player, x.hops = asksNothing, who, hops
 		g.watch.expect(who, true)
-		g.who.told = append(g.who.told, Word{Kind: Seated, Client: client, Player: who})
+		g.who.coming = append(g.who.coming, coming{
+			Word{Kind: Seated, Client: client, Player: who}, g.n.now + comingTime})
 	}
 }
 
