@@ -41,7 +41,7 @@ type body struct {
 	// seats are who plays at which gateway, of home alone.
 	seats seats
 
-	recent recent
+	recent lately
 	shows  shows
 	census census
 	pace   pace

@@ -8,8 +8,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// recent are the events of a zone's last ticks, for gateways. They are no part of what the zone is.
-type recent struct {
+// lately are the events of a zone's last ticks, for gateways. They are no part of what the zone is.
+type lately struct {
 	list  []toldEvent
 	image []int32
 	sync  bits.Sync
@@ -30,7 +30,7 @@ const (
 )
 
 // take notes what happened in the tick that was computed.
-func (t *recent) take(w *world.World) {
+func (t *lately) take(w *world.World) {
 	n, now := 0, w.Tick()
 	for n < len(t.list) && (t.list[n].tick+keepTold < now || len(t.list)-n > maxTold) {
 		n++
@@ -45,7 +45,7 @@ func (t *recent) take(w *world.World) {
 }
 
 // event writes one.
-func (t *recent) event(g *world.Game, e *world.Emitted, v bits.Syncer) (x toldEvent, ok bool) {
+func (t *lately) event(g *world.Game, e *world.Emitted, v bits.Syncer) (x toldEvent, ok bool) {
 	layout := g.Events()[e.Kind].Layout()
 	if n := layout.Len(); len(t.image) < n {
 		t.image = make([]int32, n)
@@ -60,7 +60,7 @@ func (t *recent) event(g *world.Game, e *world.Emitted, v bits.Syncer) (x toldEv
 }
 
 // saved lists the events that a zone keeps about what is its own, the oldest first.
-func (t *recent) saved(b *body) (list []toldEvent) {
+func (t *lately) saved(b *body) (list []toldEvent) {
 	for e, v := range b.w.Host().SavedHappened {
 		if e.About == world.None && !b.home() || e.About != world.None && !b.owns(e.About) {
 			continue
