@@ -35,6 +35,9 @@
 //	}
 //	packet, err := enc.Finish()
 //
+// What goes into packets can be gathered in Samples (Encoder.Take), of which Learn
+// makes compact tables while a game runs.
+//
 // Other strategies behind the same interface, for comparison: codec/raw,
 // codec/quake3 and codec/doom3.
 //

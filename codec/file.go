@@ -6,7 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
+
+	"github.com/coeval-dev/coeval/entropy"
 )
 
 // A tables file holds what training learned, for one schema:
@@ -24,6 +27,7 @@ const tablesMagic = "coeval tables 1\n"
 const (
 	maxTablesSize = 16 << 20
 	maxTables     = 1 << 17
+	maxCompact    = 1 << 15 // of a compact file, in which one may take next to nothing
 )
 
 // ErrTables is wrapped by the errors of LoadTables.
@@ -82,17 +86,23 @@ func (m *Model) AppendTables(dst []byte) []byte {
 // TablesFit reports whether data looks like tables for the schema.
 func TablesFit(s *Schema, data []byte) bool {
 	h := s.Hash()
-	return len(data) > len(tablesMagic)+32 && string(data[:len(tablesMagic)]) == tablesMagic &&
+	return len(data) > len(tablesMagic)+32 && isTables(data) &&
 		[32]byte(data[len(tablesMagic):len(tablesMagic)+32]) == h
 }
 
-// LoadTables makes the model of a schema from tables that were trained for it.
+// isTables says whether data begins as one of the two forms of tables does.
+func isTables(data []byte) bool {
+	magic := string(data[:min(len(data), len(tablesMagic))])
+	return magic == tablesMagic || magic == compactMagic
+}
+
+// LoadTables makes the model of a schema from tables that were trained for it, in either form.
 func LoadTables(s *Schema, data []byte) (*Model, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
 	n := len(tablesMagic)
-	if len(data) < n+32+8 || string(data[:n]) != tablesMagic {
+	if len(data) < n+32+8 || !isTables(data) {
 		return nil, fmt.Errorf("%w: this is not a tables file; make one with coeval codec train",
 			ErrTables)
 	}
@@ -117,6 +127,11 @@ func LoadTables(s *Schema, data []byte) (*Model, error) {
 	}
 	m := newModel(s)
 	f := &tablesFile{data: data[end-int(size) : end], reading: true}
+	if string(data[:n]) == compactMagic {
+		f.pack = &packer{dec: new(entropy.Decoder)}
+		f.pack.dec.Reset(f.data)
+		f.pack.begin()
+	}
 	for i := range m.classes {
 		f.class(&m.classes[i])
 		if f.err != nil {
@@ -124,7 +139,11 @@ func LoadTables(s *Schema, data []byte) (*Model, error) {
 				end-int(size)+f.off, f.err)
 		}
 	}
-	if f.off != len(f.data) {
+	if f.pack != nil {
+		if err := f.pack.dec.Finish(); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrTables, err)
+		}
+	} else if f.off != len(f.data) {
 		return nil, fmt.Errorf("%w: %d bytes left over", ErrTables, len(f.data)-f.off)
 	}
 	m.hash = sha256.Sum256(data)
@@ -151,6 +170,7 @@ type tablesFile struct {
 	data    []byte
 	off     int
 	reading bool
+	pack    *packer // of a compact file; then data is not used
 	err     error
 	known   map[table]int
 	tables  []table
@@ -162,8 +182,15 @@ func (f *tablesFile) fail(why string) {
 	}
 }
 
-// number is a value from lo to hi.
-func (f *tablesFile) number(v int64, lo, hi int64) int64 {
+// number is a value from lo to hi, and what it is for.
+func (f *tablesFile) number(purpose int, v int64, lo, hi int64) int64 {
+	if f.pack != nil {
+		if f.err != nil {
+			return lo
+		}
+		v = f.pack.number(purpose, v)
+		return f.within(v, lo, hi)
+	}
 	if !f.reading {
 		f.data = binary.AppendVarint(f.data, v)
 		return v
@@ -177,6 +204,16 @@ func (f *tablesFile) number(v int64, lo, hi int64) int64 {
 		return lo
 	}
 	f.off += n
+	return f.within(v, lo, hi)
+}
+
+func (f *tablesFile) within(v, lo, hi int64) int64 {
+	if f.reading && f.pack != nil {
+		if err := f.pack.dec.Err(); err != nil {
+			f.fail(err.Error())
+			return lo
+		}
+	}
 	if v < lo || v > hi {
 		f.fail(fmt.Sprintf("%d is not within %d to %d", v, lo, hi))
 		return lo
@@ -185,7 +222,7 @@ func (f *tablesFile) number(v int64, lo, hi int64) int64 {
 }
 
 func list[T any](f *tablesFile, v *[]T, most int, each func(p *T)) {
-	n := int(f.number(int64(len(*v)), 0, int64(most)))
+	n := int(f.number(forCount, int64(len(*v)), 0, int64(most)))
 	if f.reading {
 		*v = make([]T, n)
 	}
@@ -195,18 +232,18 @@ func list[T any](f *tablesFile, v *[]T, most int, each func(p *T)) {
 }
 
 func (f *tablesFile) int32s(v *[]int32, most int) {
-	list(f, v, most, func(p *int32) { *p = int32(f.number(int64(*p), -1<<31, 1<<31-1)) })
+	list(f, v, most, func(p *int32) { *p = int32(f.number(forValue, int64(*p), -1<<31, 1<<31-1)) })
 }
 
 // context is checked against the facts that a class has.
 func (f *tablesFile) context(m *classModel, c *context, limit int, most int32) {
-	n := uint8(f.number(int64(c.n), 0, maxContext))
+	n := uint8(f.number(forCount, int64(c.n), 0, maxContext))
 	slots := c.slots
 	if f.reading {
 		*c = context{size: 1}
 	}
 	for i := range n {
-		slot := int(f.number(int64(slots[i]), 0, int64(limit-1)))
+		slot := int(f.number(forFact, int64(slots[i]), 0, int64(limit-1)))
 		if f.reading {
 			c.add(slot, m.cardinality(slot))
 		}
@@ -224,13 +261,13 @@ func (f *tablesFile) context(m *classModel, c *context, limit int, most int32) {
 func (f *tablesFile) table(t *table, alphabet int) {
 	if !f.reading {
 		if i, ok := f.known[*t]; ok {
-			f.number(int64(i), 0, 0)
+			f.number(forCount, int64(i), 0, 0)
 			return
 		}
-		f.number(0, 0, 0)
+		f.number(forCount, 0, 0, 0)
 		f.known[*t] = len(f.known) + 1
 	} else {
-		if i := f.number(0, 0, int64(len(f.tables))); i > 0 {
+		if i := f.number(forCount, 0, 0, int64(len(f.tables))); i > 0 {
 			*t = f.tables[i-1]
 			if t.cum[alphabet] != 1<<tableBits || t.cum[alphabet-1] == 1<<tableBits {
 				f.fail("a distribution of the wrong size")
@@ -240,7 +277,7 @@ func (f *tablesFile) table(t *table, alphabet int) {
 	}
 	at := int64(0)
 	for s := range alphabet {
-		freq := f.number(int64(t.cum[s+1])-int64(t.cum[s]), 1, 1<<tableBits)
+		freq := f.number(forCount, int64(t.cum[s+1])-int64(t.cum[s]), 1, 1<<tableBits)
 		if f.reading {
 			t.cum[s] = uint16(at)
 			at += freq
@@ -267,12 +304,28 @@ func (f *tablesFile) table(t *table, alphabet int) {
 func (f *tablesFile) decision(m *classModel, d *decision, limit, alphabet int) {
 	f.context(m, &d.context, limit, maxContextSize)
 	if f.reading {
-		d.tables = make([]table, d.size)
+		d.tables = f.room(int(d.size))
 	}
 	f.allTables(d.tables, alphabet)
 }
 
+// room makes room for distributions, within bounds.
+func (f *tablesFile) room(n int) []table {
+	if f.pack != nil {
+		if f.pack.total += n; f.pack.total > maxCompact {
+			f.fail("too many distributions")
+		}
+	}
+	return make([]table, n)
+}
+
 func (f *tablesFile) allTables(t []table, alphabet int) {
+	if f.pack != nil {
+		if f.err == nil {
+			f.pack.tables(t, alphabet)
+		}
+		return
+	}
 	for i := range t {
 		if f.err != nil {
 			return
@@ -282,20 +335,21 @@ func (f *tablesFile) allTables(t []table, alphabet int) {
 }
 
 func (f *tablesFile) predictor(p *predictor, features, logs []int) {
-	p.n = f.terms(p.terms[:], p.n, features)
+	p.n = f.terms(p.terms[:], p.n, features, forFeature)
 	f.sizes(p, logs)
 }
 
 func (f *tablesFile) sizes(p *predictor, logs []int) {
-	p.logN = f.terms(p.logs[:], p.logN, logs)
-	p.logBias = f.number(p.logBias, -1000*weightOne, 1000*weightOne)
+	p.logN = f.terms(p.logs[:], p.logN, logs, forLog)
+	p.logBias = f.weight(forBias, p.logBias, 1000*weightOne)
 }
 
-func (f *tablesFile) terms(t []term, n uint8, allowed []int) uint8 {
-	n = uint8(f.number(int64(n), 0, int64(len(t))))
+func (f *tablesFile) terms(t []term, n uint8, allowed []int, purpose int) uint8 {
+	n = uint8(f.number(forCount, int64(n), 0, int64(len(t))))
+	next := 0 // where in the list the next one is likely to be
 	for i := range t[:n] {
-		t[i].slot = uint16(f.number(int64(t[i].slot), 0, maxFeatures))
-		t[i].weight = int32(f.number(int64(t[i].weight), -maxWeight, maxWeight))
+		t[i].slot = f.slot(purpose, t[i].slot, allowed, &next)
+		t[i].weight = int32(f.weight(purpose+1, int64(t[i].weight), maxWeight))
 		if !slices.Contains(allowed, int(t[i].slot)) {
 			f.fail("a predictor looks at what it cannot know")
 		}
@@ -303,8 +357,44 @@ func (f *tablesFile) terms(t []term, n uint8, allowed []int) uint8 {
 	return n
 }
 
+// weight is one from -most to most. A compact file says to what it is rounded, and then the rest.
+func (f *tablesFile) weight(purpose int, v, most int64) int64 {
+	if f.pack == nil {
+		return f.number(purpose, v, -most, most)
+	}
+	shift := int64(0)
+	if v != 0 {
+		shift = int64(bits.TrailingZeros64(uint64(v)))
+	}
+	shift = f.number(purpose+1, shift, 0, 24)
+	return f.within(f.number(purpose, v>>shift, -most>>shift, most>>shift)<<shift, -most, most)
+}
+
+// slot is what a predictor looks at. A compact file says where in the list of what is allowed that
+// is, after the last one.
+func (f *tablesFile) slot(purpose int, slot uint16, allowed []int, next *int) uint16 {
+	if f.pack == nil {
+		return uint16(f.number(purpose, int64(slot), 0, maxFeatures))
+	}
+	at := slices.Index(allowed, int(slot))
+	at = *next + int(f.number(purpose, int64(at-*next), int64(-*next),
+		int64(len(allowed)-1-*next)))
+	*next = at + 1
+	if at < 0 || at >= len(allowed) {
+		f.fail("a predictor looks at nothing")
+		return 0
+	}
+	return uint16(allowed[at])
+}
+
 func (f *tablesFile) predictors(p *[]predictor, c *context, each func(p *predictor)) {
 	if f.reading {
+		if f.pack != nil {
+			if f.pack.total += int(c.size); f.pack.total > maxCompact {
+				f.fail("too many predictors")
+				c.size = 1
+			}
+		}
 		*p = make([]predictor, c.size)
 	}
 	for i := range *p {
@@ -325,14 +415,14 @@ func (f *tablesFile) class(m *classModel) {
 		if still[i] {
 			v = 1
 		}
-		still[i] = f.number(v, 0, 1) == 1
+		still[i] = f.number(forFlag, v, 0, 1) == 1
 	}
 	if f.reading {
 		*m = *newClassModel(&Class{Fields: m.fields, Reference: m.reference, Reckon: m.reckon},
 			still)
 	}
 	for i := range m.defaults {
-		m.defaults[i] = int32(f.number(int64(m.defaults[i]), int64(m.fields[i].Min),
+		m.defaults[i] = int32(f.number(forValue, int64(m.defaults[i]), int64(m.fields[i].Min),
 			int64(m.fields[i].Max)))
 	}
 	f.discrete(m)
@@ -357,7 +447,11 @@ func (f *tablesFile) class(m *classModel) {
 		f.allTables(r.largest, 4)
 	}
 	for _, e := range m.errors {
-		f.allTables(e[:], residualSymbols)
+		if f.pack == nil {
+			f.allTables(e[:], residualSymbols)
+		} else if f.err == nil {
+			f.pack.errors(e)
+		}
 	}
 }
 
@@ -376,7 +470,7 @@ func (f *tablesFile) discrete(m *classModel) {
 		}
 	}
 	for i := range all {
-		g := groups[f.number(int64(which[i]), 0, 2)]
+		g := groups[f.number(forFlag, int64(which[i]), 0, 2)]
 		if f.reading {
 			*g = append(*g, all[i])
 		}
@@ -389,6 +483,6 @@ func (f *tablesFile) discrete(m *classModel) {
 		f.int32s(&d.values, likelyValues)
 		f.int32s(&d.symbols, tableSize-1)
 		f.decision(m, &d.decision, limit, len(d.symbols)+1)
-		d.escapeBin = int(f.number(int64(d.escapeBin), 0, bins-1))
+		d.escapeBin = int(f.number(forBin, int64(d.escapeBin), 0, bins-1))
 	}
 }

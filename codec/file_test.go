@@ -20,7 +20,11 @@ func reseal(s *Schema, data []byte) []byte {
 		body = body[:min(size, uint64(len(body)))]
 	}
 	h := s.Hash()
-	out := append([]byte(tablesMagic), h[:]...)
+	magic := tablesMagic
+	if string(data[:len(compactMagic)]) == compactMagic {
+		magic = compactMagic
+	}
+	out := append([]byte(magic), h[:]...)
 	out = binary.AppendUvarint(out, uint64(len(body)))
 	out = append(out, body...)
 	sum := sha256.Sum256(out)

@@ -75,6 +75,12 @@ func FuzzLoadTables(f *testing.F) {
 	r.Schema.Classes[0].Fields[0].Kind = Number
 	f.Add(untrained(f, r.Schema).AppendTables(nil))
 	f.Add([]byte(tablesMagic))
+	compact, err := untrained(f, r.Schema).Compact()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(compact)
+	f.Add(Learn(NewSamples(r.Schema, 1<<16), LearnOptions{}))
 	now := [][]int32{{1, 2, 3, 4, 1}, {5, 5, 5, 5, 0}, {1000, -3000, 3000, 8000, 1}}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		// The checksum would keep nearly everything out: mend it, so that what lies behind is

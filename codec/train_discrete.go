@@ -88,6 +88,7 @@ func (t *trainer) contexts(m *classModel, order []*discreteModel, samples []samp
 	c := &t.coder
 	for j := range samples {
 		s := &samples[j]
+		t.pause(j)
 		t.prepare(m, s, &h)
 		c.entityFacts(m, &h)
 		c.facts[factBefore] = 0
@@ -219,11 +220,7 @@ func (t *trainer) learnChange(ci int, m *classModel) {
 	table := factTable{width: m.numberFact(0, 0)}
 	var symbols []uint8
 	c := &t.coder
-	total := 0
-	for _, r := range t.recs {
-		total += len(r.Frames) * len(r.Classes) * len(t.opt.Loss)
-	}
-	t.each(ci, 1+total/1_500_000, func(s *sample, h *History, now []int32) {
+	t.from.each(t, ci, 1+t.from.size()/1_500_000, func(s *sample, h *History, now []int32) {
 		c.entityFacts(m, h)
 		changed := uint8(1)
 		if slices.Equal(now, h.Images[0]) {

@@ -18,11 +18,14 @@ type numberTrainer struct {
 	set      []int32
 	facts    factTable
 	n        int
+	compact  bool // weights are rounded as far as they may be
+	yield    func()
 }
 
 // numbers learns sets, weights and expected sizes for the numbers and rotations of a class.
 func (t *trainer) numbers(m *classModel, samples []sample) {
-	x := &numberTrainer{m: m, n: len(samples)}
+	x := &numberTrainer{m: m, n: len(samples), compact: t.opt.Compact,
+		yield: t.opt.Yield}
 	x.width = m.pointFeature(len(m.points), 0, 0)
 	x.logWidth = m.rotationLog(len(m.rotations), 0)
 	x.facts.width = m.numberFact(len(m.numbers), 0)
@@ -33,6 +36,7 @@ func (t *trainer) numbers(m *classModel, samples []sample) {
 	discrete := m.discrete()
 	for j := range samples {
 		s := &samples[j]
+		t.pause(j)
 		t.prepare(m, s, &h)
 		c.entityFacts(m, &h)
 		base, now := h.Images[0], s.now()
@@ -76,7 +80,7 @@ func (x *numberTrainer) number(i int) {
 	n := &x.m.numbers[i]
 	target := x.m.numberFeature(i, change)
 	of := func(who []int) fitting {
-		f := fitting{cands: x.m.candidates(i)}
+		f := fitting{cands: x.m.candidates(i), compact: x.compact, yield: x.yield}
 		for _, j := range who {
 			row := x.features[j*x.width : (j+1)*x.width]
 			f.rows, f.y = append(f.rows, row), append(f.y, float64(row[target]))
@@ -144,13 +148,22 @@ func (x *numberTrainer) apply(p *predictor, j int) float64 {
 // A fitting is what weights are fitted to: samples, each with a row of features of which some are
 // candidates, and with what is to be predicted.
 type fitting struct {
-	cands []int
-	rows  [][]float32
-	y     []float64
+	cands   []int
+	rows    [][]float32
+	y       []float64
+	compact bool // weights are rounded as far as they may be
+	yield   func()
+}
+
+func (f *fitting) pause() {
+	if f.yield != nil {
+		f.yield()
+	}
 }
 
 // gram sums up the samples, each with a weight by the error that was made in predicting it.
 func (f *fitting) gram(errs []float64, weight func(err float64) float64) *gram {
+	f.pause()
 	g := newGram(len(f.cands))
 	v := make([]float64, len(f.cands))
 	for j, row := range f.rows {
@@ -173,6 +186,18 @@ func (f *fitting) apply(w, errs []float64) {
 	}
 }
 
+// left is the sum of the squares of errors as the last round of weights has them. Errors far below
+// a unit are as good as none.
+func (f *fitting) left(errs []float64) (sum float64) {
+	const none = 0.03
+	spread := max(medianAbs(errs), leastSpread)
+	for _, e := range errs {
+		e2 := e*e + none*none
+		sum += e2 / (e2 + spread*spread)
+	}
+	return sum
+}
+
 // leastSpread is the error that counts as none.
 const leastSpread = 0.25
 
@@ -183,6 +208,7 @@ func (f fitting) weights() predictor {
 	var sel []int
 	w := make([]float64, len(f.cands))
 	errs := slices.Clone(f.y)
+	var last *gram
 	const rounds = 7
 	for round := range rounds {
 		spread := max(medianAbs(errs), leastSpread)
@@ -200,13 +226,18 @@ func (f fitting) weights() predictor {
 		} else if round == 3 || round == 5 {
 			sel = g.selectForward(nil, maxWeights)
 		}
-		w = g.solve(sel)
+		w, last = g.solve(sel), g
 		f.apply(w, errs)
 	}
 	var p predictor
+	left := f.left(errs)
 	for a, c := range f.cands {
-		if q := int32(math.Round(min(max(w[a], -64), 64) * weightOne)); q != 0 {
-			p.terms[p.n] = term{uint16(c), q}
+		q := int64(math.Round(min(max(w[a], -64), 64) * weightOne))
+		if f.compact && q != 0 {
+			q = roundTo(q, stepFor(last.at(a, a), left))
+		}
+		if q != 0 {
+			p.terms[p.n] = term{uint16(c), int32(q)}
 			p.n++
 		}
 	}
@@ -244,9 +275,17 @@ func (x *numberTrainer) fitSize(p *predictor, cands []int, errs []float64, who [
 	w := g.solve(sel)
 	p.logN, p.logs = 0, [maxLogWeights]term{}
 	p.logBias = int64(min(max(w[len(cands)], -1000), 1000) * weightOne)
+	left := g.left(w)
+	if x.compact {
+		p.logBias = roundTo(p.logBias, stepFor(g.at(len(cands), len(cands)), left))
+	}
 	for a, l := range cands {
-		if q := int32(math.Round(min(max(w[a], -8), 8) * weightOne)); q != 0 {
-			p.logs[p.logN] = term{uint16(l), q}
+		q := int64(math.Round(min(max(w[a], -8), 8) * weightOne))
+		if x.compact && q != 0 {
+			q = roundTo(q, stepFor(g.at(a, a), left))
+		}
+		if q != 0 {
+			p.logs[p.logN] = term{uint16(l), int32(q)}
 			p.logN++
 		}
 	}

@@ -7,7 +7,11 @@ func (t *trainer) rotation(x *numberTrainer, index int, samples []sample) {
 	m := x.m
 	r := &m.rotations[index]
 	rows := t.turnRows(x, index, samples)
-	of := func(who []int) fitting { return flatten(m.turnCandidates(), rows, who) }
+	of := func(who []int) fitting {
+		f := flatten(m.turnCandidates(), rows, who)
+		f.compact, f.yield = x.compact, x.yield
+		return f
+	}
 	r.choose = x.choose(m.numberFact(len(m.numbers), 0), of)
 	r.sets = x.fitSets(int(r.choose.size), of)
 	t.rotationSizes(x, index, samples)
@@ -25,6 +29,7 @@ func (t *trainer) turnRows(x *numberTrainer, index int, samples []sample) []turn
 	c := &t.coder
 	for j := range samples {
 		s := &samples[j]
+		t.pause(j)
 		t.prepareRotation(x, j, s, &h)
 		q0 := c.turnsOf(m, index, &h)
 		for l := range rotationLogs {
@@ -92,6 +97,7 @@ func (t *trainer) rotationSizes(x *numberTrainer, index int, samples []sample) {
 		errs := make([]float64, len(samples))
 		for j := range samples {
 			s := &samples[j]
+			t.pause(j)
 			t.prepareRotation(x, j, s, &h)
 			c.watch = [3]int64{}
 			now := append([]int32(nil), s.now()...)

@@ -6,9 +6,12 @@ import "slices"
 type counter struct {
 	counts map[*table]*[tableSize]float64
 	bits   float64
+	weight float64 // of what is counted
 }
 
-func newCounter() *counter { return &counter{counts: map[*table]*[tableSize]float64{}} }
+func newCounter() *counter {
+	return &counter{counts: map[*table]*[tableSize]float64{}, weight: 1}
+}
 
 func (c *counter) add(t *table, s int) {
 	k := c.counts[t]
@@ -16,7 +19,7 @@ func (c *counter) add(t *table, s int) {
 		k = new([tableSize]float64)
 		c.counts[t] = k
 	}
-	k[s]++
+	k[s] += c.weight
 }
 
 // tables counts how often each symbol occurs under each distribution, and makes the distributions.
@@ -29,7 +32,7 @@ func (t *trainer) tables() {
 	for ci := range t.model.classes {
 		m := &t.model.classes[ci]
 		m.findUses()
-		t.each(ci, 1, func(s *sample, h *History, image []int32) {
+		t.from.each(t, ci, 1, func(s *sample, h *History, image []int32) {
 			if c.change(m, h, !slices.Equal(image, h.Images[0])) {
 				c.entity(m, h, now[:copy(now, image)])
 			}
