@@ -26,6 +26,10 @@ func NewEncoder(m *Model) *Encoder {
 	return e
 }
 
+// Use goes on by another model of the same schema, for packets that the receiver decodes by it. It
+// is for between Begin and the first entity.
+func (e *Encoder) Use(m *Model) { e.c.model = m }
+
 // Begin starts a packet that may take all of buf.
 func (e *Encoder) Begin(buf []byte) {
 	e.enc.Reset(buf)
@@ -106,6 +110,10 @@ func NewDecoder(m *Model) *Decoder {
 	d.c.dec = &d.dec
 	return d
 }
+
+// Use goes on by another model of the same schema, by which the packet was made. It is for between
+// Begin and the first entity.
+func (d *Decoder) Use(m *Model) { d.c.model = m }
 
 // Begin starts to read a packet.
 func (d *Decoder) Begin(packet []byte) {

@@ -16,6 +16,10 @@ func (r *Receiver) read(p *Arrived, snap *Snapshot) error {
 	}
 	p.Packet = near(dec.Bits(packetBits), packetBits, in.newest)
 	p.Tick = near(dec.Bits(tickBits), tickBits, uint32(in.tick))
+	tables := uint32(0)
+	if r.protocol.scheme.Learns {
+		tables = dec.Bits(tablesBits)
+	}
 	p.First = dec.Flag(chanceFirst)
 	if dec.Err() != nil || int32(p.Packet) < 0 {
 		return ErrPacket
@@ -26,6 +30,12 @@ func (r *Receiver) read(p *Arrived, snap *Snapshot) error {
 	}
 	if in.came(p.Packet) != nil {
 		return errTwice
+	}
+	if r.protocol.scheme.Learns {
+		if r.tables[tables] == nil {
+			return ErrTables
+		}
+		dec.(*codec.Decoder).Use(r.tables[tables])
 	}
 	if err := r.bases.Header(dec, p); err != nil {
 		return err

@@ -47,7 +47,12 @@ type Worker struct {
 	base   Base
 	coder  *codec.Encoder // enc, if it is coeval's
 	tapes  []tapeCase
-	pub    *Publisher // whose entities the tapes are of
+	pub    *Publisher              // whose entities the tapes are of
+	models [TableSets]*codec.Model // with which they were made,
+	number uint8                   // and the number of the present one
+
+	samples *codec.Samples // what is gathered, if anything,
+	every   uint32         // of one in so many entities
 }
 
 // NewWorker makes a worker for senders of a protocol.
@@ -130,6 +135,10 @@ func (s *Sender) begin(w *Worker, buf []byte, first bool, room Room) *flight {
 	enc.Bits(uint32(s.options.Epoch)&(1<<epochBits-1), epochBits)
 	enc.Bits(f.Packet&(1<<packetBits-1), packetBits)
 	enc.Bits(f.Tick&(1<<tickBits-1), tickBits)
+	if s.scheme.Learns {
+		enc.Bits(uint32(s.tables), tablesBits)
+		w.useTables(s.tables, s.model)
+	}
 	enc.Flag(first, chanceFirst)
 	s.bases.Header(enc, &f.Sent)
 	if first {
@@ -314,6 +323,9 @@ func (s *Sender) putImage(w *Worker, f *flight, h int32, sl *slot, m *imageMeta,
 		if old >= 0 {
 			codec.PutNumber(enc, uint32(old))
 		}
+	}
+	if w.samples != nil {
+		s.take(w, f, c, sl, image)
 	}
 	switch {
 	case hit:

@@ -67,6 +67,7 @@ type Receiver struct {
 	options  ReceiverOptions
 	bases    ReceiverBases
 	dec      codec.PacketDecoder
+	tables   [TableSets]*codec.Model // that packets may name
 
 	start     map[world.ID]startImage
 	startHash uint64
@@ -159,6 +160,7 @@ type scratch struct {
 func NewReceiver(p *Protocol, o ReceiverOptions) *Receiver {
 	r := &Receiver{
 		protocol: p, options: o, dec: p.coding.NewDecoder(), places: map[entityPlace]int32{}}
+	r.tables[0] = p.model
 	r.arrived.tick = o.Tick
 	r.bases = p.scheme.Receiver((*receiverState)(r))
 	if o.Start != nil {

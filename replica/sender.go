@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"github.com/coeval-dev/coeval/codec"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -43,6 +44,8 @@ type Sender struct {
 	pins     []pin        // bases that changed
 	doubt    []int32      // handles whose bases the client wants to compare
 	encodes  *Worker      // the one that encodes
+	tables   uint8        // the number of the tables that packets are made with,
+	model    *codec.Model // and they
 	short    []byte       // a message while it is shortened
 	ledger   Ledger
 }
@@ -65,7 +68,7 @@ func NewSender(b *Publisher, o SenderOptions) *Sender {
 	if o.Keep == 0 {
 		o.Keep = 4096
 	}
-	s := &Sender{pub: b, options: o, scheme: b.protocol.scheme}
+	s := &Sender{pub: b, options: o, scheme: b.protocol.scheme, model: b.protocol.model}
 	s.bases = s.scheme.Sender((*senderState)(s))
 	s.ledger.Classes = make([]ClassLedger, len(b.protocol.classes))
 	s.pace.cost = make([]float32, len(b.protocol.classes))

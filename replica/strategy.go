@@ -87,6 +87,8 @@ type Scheme struct {
 	// Views says that the strategy tells in each packet's header what is in view, so that what left
 	// it is not said entity by entity: Arrived.InView.
 	Views bool
+	// Learns says that images are coded by tables, which may be others while a game runs.
+	Learns bool
 	// Shortens says that messages are coded by entropy.ZeroRuns.
 	Shortens bool
 	// Tail is how many bits more than usual a packet keeps free for what follows the entities,
@@ -98,6 +100,7 @@ var schemes = [len(strategyNames)]*Scheme{Coeval: {
 	Codec:    func(m *codec.Model) (codec.Strategy, error) { return m.Strategy(), nil },
 	Sender:   newKnown,
 	Receiver: newKept,
+	Learns:   true,
 }}
 
 // Register makes a strategy part of the program. The package of each does so when it is imported.

@@ -19,8 +19,8 @@ type tapeKey struct {
 	image uint64 // the entity and its newest image
 	past  uint64 // how far back the numbers of the others lie
 	ages  uint32
-	// what came before in the packet, how many images there are, and from where it starts if there
-	// are none
+	// with which tables, what came before in the packet, how many images there are, and from where
+	// it starts if there are none
 	common uint8
 }
 
@@ -41,7 +41,7 @@ func (w *Worker) recall(of *class, sl *slot, start bool) (c *tapeCase, hit bool)
 	p := &w.base
 	k := tapeKey{
 		image: uint64(sl.unique)<<32 | uint64(sl.number), common: w.coder.Context()<<4 |
-			uint8(p.n)<<1}
+			uint8(p.n)<<1 | w.number<<6}
 	if start {
 		k.common |= 1
 	}

@@ -11,6 +11,7 @@ const (
 	epochBits  = 2
 	packetBits = 12
 	tickBits   = 12
+	tablesBits = 2 // which set of tables the packet was made with
 	ageBits    = 7 // how far back an acknowledged packet lies
 	window     = 1<<ageBits - 1
 	eventBits  = 6 // of the count of reliable messages with events
