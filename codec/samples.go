@@ -177,13 +177,7 @@ func (t taken) refer(to *trainer) {
 	if class < 0 {
 		return
 	}
-	at, fields := rowHead+(1+Depth)*t.fields, len(to.schema.Classes[class].Fields)
-	now := t.row[at : at+fields]
-	to.refer.Reset()
-	for i := range int(t.row[rowReferOf]) {
-		at += fields
-		to.refer.Add(t.row[at:at+fields], t.row[rowReferAges+i])
-	}
+	now := t.referred(&to.refer, len(to.schema.Classes[class].Fields))
 	to.coder.ref.set(&to.model.classes[class], &to.refer, now)
 }
 
@@ -241,4 +235,43 @@ func Learn(x *Samples, opt LearnOptions) []byte {
 		opt: TrainOptions{Compact: true, Yield: opt.Yield}}
 	t.learn()
 	return t.compact()
+}
+
+// Cost is how many bits the model takes for one of the samples, on average.
+func (m *Model) Cost(x *Samples) float64 {
+	e := NewEncoder(m)
+	var h, refer History
+	// A sample takes less than the longest entity.
+	buf := make([]byte, 1<<13)
+	total, n := 0.0, 0.0
+	for i := range x.shelves {
+		sh := &x.shelves[i]
+		share := x.share(i)
+		for at := 0; at < len(sh.rows); at += sh.width {
+			s := taken{sh.rows[at : at+sh.width], sh.fields}
+			s.history(&h)
+			e.Begin(buf)
+			e.c.facts[factBefore] = uint8(s.row[rowBefore])
+			if class := int(s.row[rowRefer]) - 1; class >= 0 {
+				e.Refer(class, &refer, s.referred(&refer, len(x.schema.Classes[class].Fields)))
+			}
+			before := e.Spent()
+			e.Put(i/2, &h, s.now())
+			total += share * (e.Spent() - before)
+			n += share
+		}
+	}
+	return total / max(n, 1)
+}
+
+// referred gives the image of the reference that the sample had, and what was known of it.
+func (t taken) referred(past *History, fields int) []int32 {
+	at := rowHead + (1+Depth)*t.fields
+	now := t.row[at : at+fields]
+	past.Reset()
+	for i := range int(t.row[rowReferOf]) {
+		at += fields
+		past.Add(t.row[at:at+fields], t.row[rowReferAges+i])
+	}
+	return now
 }

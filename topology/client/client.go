@@ -76,6 +76,10 @@ type Options struct {
 	// Store keeps the data of levels from one game to the next. By default it is asked for each
 	// time.
 	Store Store
+	// Tables keeps the tables that servers have learned, from one visit to the next. By default they
+	// are asked for each time. FrozenTables takes none: it costs bandwidth, and nothing else.
+	Tables       Tables
+	FrozenTables bool
 	// Clock, if set, tells the time by which the client measures what its work takes, and tells the
 	// server for operators to see. A Session has the machine's.
 	Clock func() time.Duration
@@ -159,6 +163,7 @@ type Client struct {
 	predict  *predict.Client
 	carried  *carriedOver // nil when the server has told of everything
 	told     alreadyTold
+	learnt   []learnt // by the servers that were played at last
 
 	commands commands
 	reports  reports
@@ -186,6 +191,7 @@ type Stats struct {
 	Commands       uint64 // that were made
 	Skipped        uint64 // ticks for which none was made, because the clock jumped
 	Worlds         uint64 // that began
+	Tables         uint64 // that servers had learned, and the client took
 	Returns        uint64 // how often the client came back
 	Moves          uint64 // how often it went on at another server
 	Nearer         uint64 // how often of its own accord, as that was nearer

@@ -80,6 +80,7 @@ func (c *Client) begin(data []byte) {
 		c.end(err)
 		return
 	}
+	c.teach(w, r)
 	c.hearing = &hearing{way: w, receiver: r, epoch: m.Epoch, sound: c.now}
 	c.scene.level = l
 	c.carried, c.told = nil, alreadyTold{}
@@ -99,6 +100,7 @@ func (c *Client) makeReady(w *ways.Way) {
 	}
 	c.forget()
 	r, start := c.newReceiver(m, settings, m.Tick)
+	c.teach(w, r)
 	h := c.heardBy(w)
 	if h == nil {
 		h = &hearing{way: w}

@@ -18,6 +18,7 @@ type hearing struct {
 	epoch    uint32
 	start    *world.World // what the level starts with, while the way is tried
 	fresh    bool         // something came that has not been applied
+	frozen   bool         // the server was told to use no tables that it has learned
 
 	sound  time.Duration // when a packet last made sense
 	spoilt int           // packets that made none since then
@@ -63,7 +64,13 @@ func (c *Client) handle() {
 				c.load(e.Way)
 			}
 		case ways.Bulk:
-			c.bulk(e.Tag, e.Data)
+			if e.Tag == wire.TagTables {
+				c.taught(e.Way, e.Data)
+			} else {
+				c.bulk(e.Tag, e.Data)
+			}
+		case ways.Tables:
+			c.offered(e.Way, e.Words)
 		case ways.Carried:
 			c.carriedUpload(e.Way, e.Same)
 		case ways.Taken:
@@ -142,6 +149,13 @@ func (c *Client) packet(h *hearing, data []byte) {
 		h.sound, h.spoilt = c.now, 0
 		if h != c.hearing {
 			c.ways.Show(h.way) // the world is shown there, too: go on with it
+		}
+	case errors.Is(err, replica.ErrTables):
+		// They were forgotten, or never came: better none than packets that are of no use.
+		c.stats.Bad++
+		if !h.frozen {
+			h.frozen = true
+			c.ways.Tell(h.way, &wire.Message{Kind: wire.Answers, Number: 1, Answer: wire.No})
 		}
 	case h != c.hearing:
 	case errors.Is(err, replica.ErrEpoch) || errors.Is(err, replica.ErrStale):

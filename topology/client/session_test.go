@@ -29,6 +29,7 @@ type house struct {
 	starts byte
 	issued byte
 	guests int
+	learn  *server.Learning
 }
 
 func seedOf(n uint64, parts ...byte) (s [32]byte) {
@@ -50,7 +51,7 @@ func (h *house) start() error {
 	h.starts++
 	h.key = token.Key(seedOf(h.net.Seed(), 1, h.starts))
 	s, err := server.New(server.Options{Title: yardTitle, Links: []link.Link{h.end},
-		Keys: []token.Key{h.key}, Workers: 1, Conn: conn.Options{
+		Keys: []token.Key{h.key}, Workers: 1, Learn: h.learn, Conn: conn.Options{
 			Seed: seedOf(h.net.Seed(), 2, h.starts), Wall: wall}})
 	if err != nil {
 		return err

@@ -61,6 +61,12 @@ func attacks() []attack {
 		{"asking for levels that do not exist",
 			func(b *bot, r *netsim.Rand) { b.say(wire.Message{Kind: wire.Need, Epoch: b.Epoch()}) },
 			BadControl, wire.ReasonHostile},
+		{"asking for tables that were never offered", func(b *bot, r *netsim.Rand) {
+			b.say(wire.Message{Kind: wire.Answers, Number: 1, Answer: wire.Send})
+		}, BadControl, wire.ReasonHostile},
+		{"claiming to hold tables that were never offered", func(b *bot, r *netsim.Rand) {
+			b.say(wire.Message{Kind: wire.Answers, Number: 2, Answer: wire.Holds})
+		}, BadControl, wire.ReasonHostile},
 		{"beginning anew at each tick",
 			func(b *bot, r *netsim.Rand) {
 				b.say(wire.Message{Kind: wire.Again, Epoch: b.Epoch()})

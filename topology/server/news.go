@@ -31,12 +31,15 @@ const (
 	// the game panicked in a tick; Err says where, and Inputs and Flight how it came to that
 	GamePanicked
 	Sent // someone has sent data in one piece; Text says what and how long
+	// the server has learned better tables, and tells its clients of them
+	TablesLearned
+	TablesUnfit // tables that were kept are of no use; Err says why
 )
 
 var newsNames = [...]string{
 	"", "joined", "returned", "away", "left", "changed", "refused", "dropped", "chat", "paused",
 	"resumed", "level", "game error", "link down", "moved", "game panicked",
-	"sent"}
+	"sent", "tables learned", "tables unfit"}
 
 func (k NewsKind) String() string {
 	if int(k) < len(newsNames) {

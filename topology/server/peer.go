@@ -29,6 +29,7 @@ type peer struct {
 	showing
 	intake
 	uploading uploading
+	tabling   tabling
 	farewell
 }
 
@@ -95,11 +96,11 @@ func (s *Server) handle(o *port) {
 				p.sender.Lost(uint64(e.Packet))
 			}
 		case conn.BulkSent:
-			p.sending = false
+			p.sending = p.sending && e.Bulk != p.bulk
 		case conn.BulkCanceled:
 			if e.Size > 0 {
 				s.uploadOver(p)
-			} else {
+			} else if e.Bulk == p.bulk {
 				p.sending = false
 			}
 		case conn.BulkBegun:

@@ -39,6 +39,8 @@ func (s *Server) request(p *peer, m *wire.Message) {
 		}
 	case wire.Chat:
 		s.chat(p, m)
+	case wire.Answers:
+		s.answered(p, m)
 	case wire.Predicts:
 		p.seat.predicts = m.Prediction
 	case wire.Pause:
@@ -189,6 +191,8 @@ func (s *Server) ready(p *peer, epoch uint32, start bool) {
 	p.state, p.since = shown, s.now
 	p.sender = replica.NewSender(s.scene.publisher,
 		replica.SenderOptions{Player: p.seat.Player, Epoch: uint8(p.epoch), Start: start})
+	s.useTables(p)
+	s.offerTables(p)
 	p.first = p.conn.NextPacket()
 	p.view.Reset()
 	p.lag = lagMeter{}

@@ -42,6 +42,7 @@ type Server struct {
 	changing  changing
 	lateness
 	elsewhere
+	learning *learning // nil where tables are frozen
 
 	paused  bool // the world stands still
 	closing bool // no one is let in any more, and everyone is told to go
@@ -159,6 +160,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.takeSeats(o.Resume)
 	s.pool = newPool(o.Workers, p)
+	s.learning = s.newLearning()
 	s.begun()
 	if o.Develop {
 		for _, class := range p.Oversize(leastPayload) {
@@ -248,6 +250,7 @@ func (s *Server) Tick(now time.Duration) error {
 
 	stageSend.begin()
 	err := s.send()
+	s.teach()
 	s.flush()
 	if err == nil {
 		err = s.failed.over(now, s.Done())
@@ -355,6 +358,7 @@ func (s *Server) Done() bool {
 func (s *Server) Close() error {
 	s.calls.Close()
 	s.changing.alive.Wait()
+	s.learning.close()
 	s.pool.close()
 	var all []error
 	for _, p := range s.ports {

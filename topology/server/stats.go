@@ -62,6 +62,9 @@ type Stats struct {
 	// that were given up for a newcomer
 	Crowded, GaveWay uint64
 
+	// Tables counts what became of learning.
+	Tables TableStats
+
 	// Replica books the bits of all snapshots and their messages.
 	Replica replica.Ledger
 

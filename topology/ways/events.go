@@ -31,6 +31,8 @@ const (
 	Bulk
 	// Carried: a transfer to the server of Way is over, and arrived if Same.
 	Carried
+	// Tables: the server of Way has learned those of Words.
+	Tables
 	// Taken: the server of Way says in Words what became of data that it was sent.
 	Taken
 	// Said: something for the player in Words: chat, a notice, a pause.
@@ -44,7 +46,7 @@ const (
 )
 
 var kindNames = [...]string{"", "dial", "hangup", "welcomed", "level", "message", "bulk",
-	"carried", "taken", "said",
+	"carried", "tables", "taken", "said",
 	"moved", "returning", "ended"}
 
 func (k EventKind) String() string {
@@ -187,6 +189,8 @@ func (s *Set) told(w *Way, m *wire.Message) {
 		s.load(w, m)
 	case wire.Pause, wire.Chat, wire.Notice, wire.Roster:
 		s.emit(Event{Kind: Said, Way: w, Words: m})
+	case wire.Tables:
+		s.emit(Event{Kind: Tables, Way: w, Words: m})
 	case wire.Taken:
 		s.emit(Event{Kind: Taken, Way: w, Words: m})
 	case wire.Servers:

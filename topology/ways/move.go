@@ -18,6 +18,9 @@ func (s *Set) onTried(w *Way, e *conn.Event) {
 		s.keepTicket(w)
 		w.ticketed = true
 	case conn.BulkReceived:
+		if e.Tag == wire.TagTables {
+			s.emit(Event{Kind: Bulk, Way: w, Tag: e.Tag, Data: e.Data})
+		}
 		if e.Tag == wire.TagDeclarations { // the server has another version of the game
 			s.bar(w.server)
 			s.drop(w)
@@ -52,6 +55,8 @@ func (s *Set) offered(w *Way, m *wire.Message) {
 			s.leave(old)
 			s.load(w, m)
 		}
+	case wire.Tables:
+		s.emit(Event{Kind: Tables, Way: w, Words: m})
 	case wire.Servers:
 		w.servers = m.Servers
 	case wire.Move:

@@ -12,7 +12,7 @@ const (
 
 // wireVersion is what two ends of this package must have in common before a word is said. What the
 // games must have in common is told in words; see VersionError.
-const Version = 2
+const Version = 3
 
 // channels lists them. Commands go before everything: they are small, and late ones are worth
 // nothing.
@@ -28,6 +28,7 @@ func Channels() []conn.Channel {
 // Tags of transfers, from server to client.
 const (
 	TagLevel        = 1 // the data of a level
+	TagTables       = 3 // tables that the server has learned
 	TagDeclarations = 2 // what the server's game declares, for a client that has another version
 )
 

@@ -34,6 +34,10 @@ type Message struct {
 	Prediction Prediction
 	// Tag is, in taken, what was sent.
 	Tag uint32
+	// Number is, in tables and holds, that of a set of tables, and Answer what the client makes of
+	// it. Size and Data say how long the set is, and its hash.
+	Number byte
+	Answer Answer
 	// To is, in chat, for whom alone a line is; empty for everyone.
 	To []world.Player
 }
@@ -45,6 +49,17 @@ type Named struct {
 }
 
 type Kind byte
+
+// An Answer is what a client says of tables that a server has learned.
+type Answer byte
+
+// What a client can answer.
+const (
+	No    Answer = iota // do not send it, and nothing else that was learned either
+	Send                // I do not have it
+	Holds               // I have all of it: use it
+	answers
+)
 
 // From client to server, and then from server to client; chat, pause and name go both ways.
 const (
@@ -64,6 +79,8 @@ const (
 	Roster   // what players are called
 	Predicts // how the client's prediction does
 	Taken    // what became of data that the client has sent in one piece
+	Tables   // the server has learned tables
+	Answers  // from the client: what it makes of them
 	kinds
 )
 
@@ -154,6 +171,15 @@ func (m *Message) fields(w *cursor) {
 		w.str(&m.Text, MaxText)
 	case Servers:
 		w.servers(&m.Servers, MaxServers)
+	case Tables:
+		w.U8(&m.Number)
+		w.U32(&m.Size)
+		w.Raw(m.Data[:])
+	case Answers:
+		w.U8(&m.Number)
+		w.Raw(m.Data[:])
+		w.U8((*byte)(&m.Answer))
+		w.Check(m.Answer < answers)
 	case Roster:
 		w.Bool(&m.On)
 		w.names(&m.Names)
