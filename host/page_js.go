@@ -8,6 +8,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/entry"
 	"github.com/coeval-dev/coeval/host/internal/hud"
+	"github.com/coeval-dev/coeval/host/internal/learned"
 	"github.com/coeval-dev/coeval/host/internal/titles"
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/topology/client"
@@ -37,7 +38,7 @@ func (p *Program) main() error {
 	if !t.Screen.Drawn() {
 		return fmt.Errorf("%s cannot be shown here: its title has no Screen to draw with", t.Name())
 	}
-	o := client.Options{Title: t, Name: entry.Config("name")}
+	o := client.Options{Title: t, Name: entry.Config("name"), Tables: learned.Browser{}}
 	style, err := predict.ParseStyle(entry.Config("style")) // the first, if none has that name
 	o.Style = style
 	if err := answer.Play(&o, err == nil); err != nil {

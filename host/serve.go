@@ -100,6 +100,8 @@ type ServeOptions struct {
 
 	// Panics say what follows when the game panics in Step.
 	Panics PanicOptions
+	// Tables say whether the server learns how to make snapshots smaller. It does by default.
+	Tables TablesOptions
 
 	// Log is told what happens. Default: nobody is.
 	Log *slog.Logger
@@ -154,6 +156,16 @@ func (o *ServeOptions) inside(t *game.Title) server.Options {
 	return so
 }
 
+// TablesOptions say how a server's snapshots get smaller while people play: it learns from what it
+// sends, off the game's goroutine, and clients go over to what it has learned; see docs/codec.md.
+type TablesOptions struct {
+	// Frozen leaves it at the title's own tables.
+	Frozen bool
+	// Dir is a folder for what was learned, from which the next start goes on. Default: none, and
+	// each start begins anew.
+	Dir string
+}
+
 // Serve runs a title for players on other machines, until the context ends: sockets, tokens, HTTP,
 // metrics and a recording in one call. Players are told before it returns.
 func Serve(ctx context.Context, t *game.Title, o ServeOptions) error {
@@ -182,6 +194,7 @@ func newServer(ctx context.Context, t *game.Title, o ServeOptions) (*Server, err
 		Keep: keeping.Options{Dir: o.Keep.Dir, Flush: flush, Every: o.Keep.Every,
 			History: o.Keep.History},
 		Store:   o.Keep.Store,
+		Tables:  serve.TablesOptions(o.Tables),
 		Upgrade: serve.UpgradeOptions{On: o.Keep.Upgrade, Within: o.Keep.UpgradeWithin},
 		Server:  o.inside(t), Architecture: o.Architecture, Knobs: o.Knobs,
 		Listen: o.Listen, HTTP: o.HTTP,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/host/internal/learned"
 	"github.com/coeval-dev/coeval/predict"
 )
 
@@ -121,6 +122,8 @@ func (j *Flags) Add(f *pflag.FlagSet) {
 	f.StringVar(&j.style, "style", "doom3",
 		"how to show what the server has not told yet: "+StyleNames+
 			" (default: as the server's architecture, or doom3)")
+	f.BoolVar(&j.Player.FrozenTables, "frozen-tables", false,
+		"take no tables that the server has learned: snapshots are larger")
 	f.BoolVar(&j.Player.Stay, "stay", false,
 		"begin at the first of the servers, and do not go to a nearer one")
 	f.StringVar(&j.Ticket, "ticket", "", "file to keep the ticket in by which to come back")
@@ -143,6 +146,12 @@ func (j *Flags) Fill(p *cli.Program, cmd *cobra.Command) (err error) {
 	}
 	if j.Player.Style, err = predict.ParseStyle(j.style); err != nil {
 		return cli.Usagef("--style is %q: it must be %s", j.style, StyleNames)
+	}
+	if dir, err := learned.Dir(); err == nil && !j.Player.FrozenTables {
+		// Without a folder tables are sent each time.
+		if folder, err := learned.Open(dir, func(error) {}); err == nil {
+			j.Player.Tables = folder
+		}
 	}
 	j.AsServed = !cmd.Flags().Changed("style")
 	j.Find = p.Title

@@ -113,6 +113,7 @@ type flags struct {
 	keepHistory            time.Duration
 	store                  stores.Flag
 	knobs                  cli.KnobFlags
+	tables                 TablesFlag
 }
 
 // Command is the command serve.
@@ -181,6 +182,7 @@ func Command(p *cli.Program) *cobra.Command {
 	f.DurationVar(&s.Server.Neutral, "neutral", 500*time.Millisecond,
 		"after how long without commands a player lets go of the controls")
 	s.keepFlags(f)
+	s.tables.Flag(f)
 	f.IntVar(&s.Server.Conn.MaxRate, "max-rate", 256<<10, "most bytes a second to one player")
 	f.BoolVar(&s.Pause, "pause", false, "let players pause the game")
 	f.BoolVar(&s.Server.Develop, "develop", false,
@@ -352,6 +354,9 @@ func (s *flags) fill(t *game.Title) (err error) {
 			o.SnapshotRate, o.Polls)
 	case o.Conn.MaxRate < 4<<10:
 		return cli.Usagef("--max-rate is %d: it must be at least 4096", o.Conn.MaxRate)
+	}
+	if s.Tables, err = s.tables.Parse(); err != nil {
+		return err
 	}
 	switch s.onPanic {
 	case "end":

@@ -48,6 +48,9 @@ func News(log *slog.Logger, n server.News) {
 	case server.GameError, server.LinkDown, server.GamePanicked:
 		level = slog.LevelError
 		args = append(args, "error", n.Err)
+	case server.TablesUnfit:
+		level = slog.LevelWarn
+		args = append(args, "error", n.Err)
 	case server.Dropped, server.Refused:
 		level = slog.LevelWarn
 	case server.Chatted:

@@ -85,6 +85,8 @@ type Options struct {
 	Directory announced.Options
 	// Queries are what is told to those who have not joined, as query.ParseKinds reads it.
 	Queries string
+	// Tables say whether the server learns better tables for the codec.
+	Tables TablesOptions
 	// Uploads is where what players send in one piece is kept, if anywhere.
 	Uploads uploads.Options
 	Log     *slog.Logger
@@ -353,6 +355,10 @@ func SeatsOfEach(o *server.Options) int {
 // make makes the server inside.
 func (s *Server) make(o Options, links []link.Link) (made *server.Server, err error) {
 	so := o.Server
+	if err := o.learn(); err != nil {
+		return nil, err
+	}
+	so.Learn = o.Server.Learn
 	so.Links, so.News = links, s.news
 	so.After = func(w *world.World, in *world.Inputs) {
 		s.record.Tick(w, in)
