@@ -153,7 +153,8 @@ func TestTakeAllocatesNothing(t *testing.T) {
 	for range 1000 {
 		e.Take(x, r.Classes[3], &h, r.Image(40, 3))
 	}
-	if n := testing.AllocsPerRun(100, func() { e.Take(x, r.Classes[3], &h, r.Image(40, 3)) }); n != 0 {
+	take := func() { e.Take(x, r.Classes[3], &h, r.Image(40, 3)) }
+	if n := testing.AllocsPerRun(100, take); n != 0 {
 		t.Errorf("%v allocations for a sample", n)
 	}
 }

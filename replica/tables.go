@@ -22,9 +22,8 @@ var ErrTables = errors.New("replica: the packet needs tables that are not here")
 // Learns says whether tables that were learned can be used: only coeval's own strategy has any.
 func (p *Protocol) Learns() bool { return p.scheme.Learns }
 
-// LoadTables reads tables that were learned for the protocol's game, for SetTables. They must come
-// from a server that the reader trusts as far as the game goes: whatever they are, they are checked,
-// and packets made with others are noticed.
+// LoadTables reads tables that were learned for the protocol's game, for SetTables. Whatever they
+// are, the model that they make can code all images.
 func (p *Protocol) LoadTables(data []byte) (*codec.Model, error) {
 	if !p.scheme.Learns {
 		return nil, fmt.Errorf("replica: strategy %v has no tables", p.options.Strategy)
@@ -71,8 +70,8 @@ func (w *Worker) useTables(number uint8, m *codec.Model) {
 	}
 }
 
-// Learn has the worker gather what it codes: about one in so many entities, picked by what they are,
-// so that it does not depend on who codes what. Nil ends it.
+// Learn has the worker gather what it codes: about one in so many entities, picked by what they
+// are, so that it does not depend on who codes what. Nil ends it.
 func (w *Worker) Learn(x *codec.Samples, every uint32) {
 	w.samples, w.every = x, max(every, 1)
 	if w.coder == nil {

@@ -76,7 +76,7 @@ type Options struct {
 	// Store keeps the data of levels from one game to the next. By default it is asked for each
 	// time.
 	Store Store
-	// Tables keeps the tables that servers have learned, from one visit to the next. By default they
+	// Tables keeps what servers have learned, from one visit to the next. By default tables
 	// are asked for each time. FrozenTables takes none: it costs bandwidth, and nothing else.
 	Tables       Tables
 	FrozenTables bool

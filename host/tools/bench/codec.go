@@ -42,16 +42,30 @@ Your own game is measured by --schema and --frames: a JSON file that names
 entities, fields and classes as lab/workloads/arena.json does, and 32-bit
 little-endian integers by frame, entity and field, plain or zstd. Tables for
 the coeval strategy come from --tables, or from those bundled if the schema is
-theirs, or are the untrained defaults; make them with {program} codec train.`
+theirs, or are the untrained defaults; make them with {program} codec train.
+
+With --learn it is measured instead what a server learns that begins with nothing:
+from the first part of a recording (--after), by what three clients with different
+losses would be sent, it makes tables, and the rest is coded by them, by none, by
+those that are bundled, and by tables trained on that very rest. "x trained" counts
+the learned tables' own bytes, over ten minutes. With --play bots play games of this
+program first, which nothing was trained on if they have no tables.`
 
 const codecExample = `  {program} bench codec
   {program} bench codec --loss 0.2 --seed 7 --json
   {program} bench codec --workload arena --strategy raw,coeval
+  {program} bench codec --learn --after 30
+  {program} bench codec --learn --play crowd --players 24
   {program} bench codec --schema game.json --frames match.zst --tables game.tables`
 
 // codecRun is {program} bench codec.
 type codecRun struct {
 	codeclab.Options
+	learning               codeclab.LearnOptions
+	learn                  bool
+	play                   []string
+	players                int
+	program                *host.Program
 	losses                 []float64
 	schema, frames, tables string
 	strategies, workloads  []string
@@ -60,12 +74,16 @@ type codecRun struct {
 }
 
 func codecVerb(p *host.Program) *cobra.Command {
-	var r codecRun
+	r := codecRun{program: p}
 	strategies, all := codeclab.Strategies(), workloads.Names()
 	cmd := verb.Verb{
 		Name: "codec", Short: "Bytes and time of a snapshot, against the classic ways",
 		Long: codecLong, Example: codecExample,
-		Options: append(r.List(),
+		Options: append(append(r.List(), r.learning.List()...),
+			lab.Switch(&r.learn, "learn", "measure what a server learns that begins with nothing"),
+			lab.Words(&r.play, "play", nil, r.titles(),
+				"with --learn, let bots play these games: "+strings.Join(r.titles(), ",")),
+			lab.Number(&r.players, "players", 24, 1, 1000, "with --play, how many bots"),
 			lab.Text(&r.schema, "schema", "", "schema `FILE` of your own recording"),
 			lab.Text(&r.frames, "frames", "", "frames `FILE` of your own recording, plain or zstd"),
 			lab.Text(&r.tables, "tables", "", "tables `FILE` for the coeval strategy"),
@@ -135,6 +153,9 @@ func (r *codecRun) fitting() (names []string, misfit error) {
 
 // run measures each workload with each loss. What was measured before something went wrong stays.
 func (r *codecRun) run(ctx context.Context, p lab.Progress) (lab.Result, error) {
+	if r.learn {
+		return r.runLearn(ctx, p)
+	}
 	var all codeclab.Results
 	for i, open := range r.open {
 		p := p.Nth(i, len(r.open))
@@ -162,6 +183,46 @@ func (r *codecRun) run(ctx context.Context, p lab.Progress) (lab.Result, error) 
 			}
 			all = append(all, results...)
 		}
+	}
+	return all, nil
+}
+
+// titles lists the games of the program.
+func (r *codecRun) titles() (names []string) {
+	for _, t := range r.program.Titles {
+		names = append(names, t.Name())
+	}
+	return names
+}
+
+// runLearn measures learning on each workload, or on what bots play.
+func (r *codecRun) runLearn(ctx context.Context, p lab.Progress) (lab.Result, error) {
+	var all codeclab.LearnedList
+	if len(r.play) > 0 {
+		for i, name := range r.play {
+			o := r.learning
+			o.Progress = p.Nth(i, len(r.play))
+			at := slices.Index(r.titles(), name)
+			x, err := codeclab.LearnGame(ctx, r.program.Titles[at], r.players, o)
+			if err != nil {
+				return all, err
+			}
+			all = append(all, *x)
+		}
+		return all, nil
+	}
+	for i, open := range r.open {
+		o := r.learning
+		o.Progress = p.Nth(i, len(r.open))
+		w, err := open()
+		if err != nil {
+			return all, err
+		}
+		x, err := codeclab.Learn(ctx, w, o)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, *x)
 	}
 	return all, nil
 }
