@@ -104,6 +104,9 @@ func (p *visit) watch(ctx context.Context) (*Joined, error) {
 		case p.For > 0 && now-began >= p.For && len(r.Sent) >= len(p.Send):
 			return terminal.ErrQuit
 		}
+		if p.Each != nil && v.World != nil {
+			return p.Each(p.title, now, v)
+		}
 		return nil
 	})
 	switch {

@@ -29,7 +29,7 @@ const example = `  {program} dis listen
   {program} dis fly --entities 20 --at 37.8,-122.4 --to 239.1.2.3:3000`
 
 // Command is {program} dis.
-func Command(_ *host.Program) *cobra.Command {
+func Command(p *host.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "dis",
 		Short:   "Listen to an exercise of simulators (DIS), record and play it, take part",
@@ -38,7 +38,7 @@ func Command(_ *host.Program) *cobra.Command {
 		RunE:    cli.List,
 	}
 	cmd.AddCommand(listenCommand(), recordCommand(), playCommand(), flyCommand(),
-		gatewayCommand(), measureCommand())
+		gatewayCommand(), showCommand(p), measureCommand())
 	return cmd
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/coeval-dev/coeval/games/pong"
 	"github.com/coeval-dev/coeval/host"
 	"github.com/coeval-dev/coeval/host/tools/dis"
+	"github.com/coeval-dev/coeval/world"
 )
 
 var program = host.Program{Name: "coevald", Tools: []host.Command{dis.Command},
@@ -58,6 +59,10 @@ func TestCommandLine(t *testing.T) {
 		{"dis gateway --key none --peer 127.0.0.1:9", 1, "", "there is no key file"},
 		{"dis gateway --key none --peer 127.0.0.1:9 --near 1,2", 2, "", "is no area"},
 		{"dis gateway --key none --peer 127.0.0.1:9 --types x", 2, "", "no type of entity"},
+		{"dis show", 2, "", "accepts 1 arg"},
+		{"dis show 127.0.0.1:1 --types none", 1, "", "none"},
+		{"dis show 127.0.0.1:1 --types " + text, 1, "", "no JSON such as"},
+		{"dis show 127.0.0.1:1 --at here", 2, "", "is no place"},
 		{"dis measure --entities 0", 2, "", "choose 1 to 20000"},
 		{"dis fly --version 5", 2, "", "choose 6 or 7"},
 	} {
@@ -248,6 +253,37 @@ func TestGateway(t *testing.T) {
 	}
 }
 
+// A game on a server is seen in an exercise.
+func TestShow(t *testing.T) {
+	screen := free(t)
+	seen := listens(t, "dis", "listen", "--to", screen, "--listen", screen, "--json",
+		"--every", "50ms")
+	until(t, seen, func(dis.Seen) bool { return true }) // it is there
+	types := filepath.Join(t.TempDir(), "types.json")
+	text := `{"` + pong.Title.Game.Classes()[pongClass(t)].Name() +
+		`": {"type": "1.1.225.7", "force": 3}}`
+	if err := os.WriteFile(types, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := serves(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan string)
+	go func() {
+		_, out, errs := try(ctx, "dis", "show", server, "--to", screen, "--types", types)
+		done <- out + errs
+	}()
+	s := until(t, seen, func(s dis.Seen) bool { return len(s.Entities) > 0 })
+	if e := s.Entities[0]; e.Type != "1.1.225.7.0.0.0" || e.Force != "neutral" ||
+		e.Lat < 37.7 || e.Lat > 37.9 {
+		t.Errorf("%+v", e)
+	}
+	cancel()
+	if out := <-done; !strings.Contains(out, "entities told") {
+		t.Error(out)
+	}
+	until(t, seen, func(s dis.Seen) bool { return len(s.Entities) == 0 })
+}
+
 func TestMeasure(t *testing.T) {
 	code, out, errs := try(t.Context(), "dis", "measure", "--entities", "30", "--seconds", "12",
 		"--json")
@@ -290,4 +326,50 @@ func TestMeasure(t *testing.T) {
 func ExampleCommand() {
 	fmt.Println((&program).Tools[0](&program).Use)
 	// Output: dis
+}
+
+// pongClass is a class of the game that has a place and is there.
+func pongClass(t *testing.T) int {
+	w, err := pong.Title.Game.New(world.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id := range w.Entities() {
+		if _, ok := pong.Title.At(w, id); ok {
+			return id.Class()
+		}
+	}
+	t.Fatal("nothing of pong has a place")
+	return 0
+}
+
+// serves starts a server of pong, until the test is over.
+func serves(t *testing.T) string {
+	at := free(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan string, 1)
+	go func() {
+		_, out, errs := try(ctx, "serve", "pong", "--listen", at)
+		done <- out + errs
+		close(done)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		c, err := net.Dial("tcp", at) // where it gives tokens
+		if err == nil {
+			c.Close()
+			return at
+		}
+		select {
+		case text := <-done:
+			t.Fatal(text)
+		default:
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
 }
