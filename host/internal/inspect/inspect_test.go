@@ -107,7 +107,11 @@ func run(t testing.TB, bots int, o serve.Options) *running {
 // wait polls until something is so.
 func (r *running) wait(what string, is func() bool) {
 	r.t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+	patience := 2 * time.Minute
+	if os.Getenv("COEVAL_SOAK") != "" {
+		patience = 8 * time.Minute
+	}
+	for end := time.Now().Add(patience); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			r.t.Fatalf("never happened: %s", what)
 		}
