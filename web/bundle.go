@@ -111,8 +111,7 @@ func PageSize() (n int) {
 	for _, f := range list {
 		switch page, _, _ := strings.Cut(f.Name(), "."); page {
 		case "mirrors", "peers", "match", "rooms", "tool", "paint", "replay", "replaytables",
-			"inspect", "inspectparts",
-			"pane":
+			"inspect", "inspectparts", "pane":
 			continue
 		}
 		if data, err := assets.ReadFile("assets/" + f.Name()); err == nil {

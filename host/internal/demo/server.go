@@ -16,6 +16,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/entry"
 	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/host/internal/inspect"
 	"github.com/coeval-dev/coeval/host/internal/load"
 	"github.com/coeval-dev/coeval/host/internal/serve"
 	"github.com/coeval-dev/coeval/knob"
@@ -28,6 +29,7 @@ import (
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/proxy"
 	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/service/admin"
 	"github.com/coeval-dev/coeval/topology/architecture"
 	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/topology/server"
@@ -53,6 +55,7 @@ type demoServer struct {
 	inner    netip.AddrPort // the server's, in memory
 	network  *network
 	bots     bots
+	inspect  *inspect.Inspector
 	quic     *proxy.Proxy
 	plain    *proxy.Proxy
 }
@@ -109,6 +112,10 @@ func (d *flags) openServer(level game.Level, port int) (_ *demoServer, err error
 		Resume: d.resume,
 		Links:  []link.Link{browser.NewServer(wt, slow), native, inner},
 	}
+	h.inspect = inspect.New(inspect.Options{Hosts: d.reach.Reach, Game: admin.Game{
+		Title: d.title, Server: func() *server.Server { return h.server },
+		Do: func(ctx context.Context, f func()) error { return h.server.Do(ctx, f) }}})
+	o.Ticked = h.inspect.Ticked
 	d.kind.Server(&o)
 	if err := d.kind.Tune(d.values, &o, &client.Options{}); err != nil {
 		return nil, err
@@ -149,6 +156,7 @@ func (h *demoServer) run(ctx context.Context) error {
 	}
 	work.Go(func() { h.bots.run(around) })
 	err := h.server.Run(ctx)
+	h.inspect.Close()
 	end()
 	work.Wait()
 	return err

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/host/internal/inspect"
 	"github.com/coeval-dev/coeval/host/internal/page"
 	"github.com/coeval-dev/coeval/host/internal/serve"
 	"github.com/coeval-dev/coeval/web"
@@ -173,6 +174,9 @@ func (s *site) handler() http.Handler {
 	mux.Handle("GET /metrics", s.site.Watched(
 		serve.NewMeters(s.flags.title.Game, s.read).Handler()))
 	s.shown.mount(mux, &s.site.Refusals)
+	if d, ok := s.shown.(*demoServer); ok { // for whoever sits at this machine, and no guests
+		mux.Handle(inspect.Below, s.site.Watched(d.inspect.Handler()))
+	}
 	s.mountInvitation(mux)
 	return s.site.Guard(s.guests(mux), s.flags.reach.Reach)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -113,10 +114,16 @@ func (i *Inspector) look(ctx context.Context, f func(s *server.Server)) error {
 	return nil
 }
 
+// Below is where the page is as well, for programs that have another page at the root. That must be
+// one of package web, which has the page's scripts.
+const Below = "/inspect/"
+
 // Handler is the page and all that it asks for.
 func (i *Inspector) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/", web.Page(web.Options{Index: "inspect.html", Game: i.opt.Game.Title.Name()}))
+	page := web.Page(web.Options{Index: "inspect.html", Game: i.opt.Game.Title.Name()})
+	mux.Handle("/", page)
+	mux.Handle("GET "+Below+"{$}", http.StripPrefix(strings.TrimSuffix(Below, "/"), page))
 	for _, r := range routes {
 		mux.HandleFunc("GET "+Path+r.name, i.answer(r))
 	}
