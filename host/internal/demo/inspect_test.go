@@ -12,8 +12,8 @@ import (
 func TestInspect(t *testing.T) {
 	s := startDemo(t, func(d *flags) { d.bots = 2 })
 	ask := func(path, passed string) (int, map[string]any) {
-		r, err := http.NewRequest(http.MethodGet, fmt.Sprintf("http://%s%s", s.listener.Addr(), path),
-			nil)
+		at := fmt.Sprintf("http://%s%s", s.listener.Addr(), path)
+		r, err := http.NewRequest(http.MethodGet, at, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
