@@ -152,7 +152,7 @@ func (d *directory) read(n *node, r *zone.Result) {
 		x.missed = 0
 		if e.Revision != x.rev {
 			x.rev, x.since, x.info = e.Revision, n.now, info
-			n.lines.know(id, info.Address)
+			n.lines.know(id, info.Address, e.Revision)
 		}
 		if n.now-x.since > staleNode {
 			n.chores.ask(zone.Op{Kind: zone.MapDelete, Key: e.Key, Expect: e.Revision}, nil)

@@ -46,6 +46,7 @@ type LineStats struct {
 type line struct {
 	id     zone.ServerID
 	addr   netip.AddrPort
+	rev    uint64       // of the map, when it was last said to be there
 	client *conn.Client // if this server has connected to that one
 	conn   *conn.Conn
 	retry  time.Duration
@@ -86,8 +87,21 @@ func openLines(o *Options, world string, wall int64) (*lines, error) {
 }
 
 // know has a server be reached at an address.
-func (l *lines) know(id zone.ServerID, addr netip.AddrPort) {
+// Of several that are said to be there, only the one is that has written last: others were there
+// before it, and are gone. Who would go on connecting to those would end the connection to it.
+func (l *lines) know(id zone.ServerID, addr netip.AddrPort, rev uint64) {
 	n := l.need(id)
+	n.rev = rev
+	for _, o := range l.list {
+		if o == n || o.addr != addr {
+			continue
+		}
+		if o.rev > rev {
+			return
+		}
+		l.hangUp(o)
+		o.addr = netip.AddrPort{}
+	}
 	if n.addr != addr {
 		l.hangUp(n)
 		n.addr = addr
