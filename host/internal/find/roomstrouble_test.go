@@ -2,6 +2,8 @@ package find_test
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"net/http/httptest"
 	"path/filepath"
 	"testing"
@@ -14,12 +16,33 @@ import (
 	"github.com/coeval-dev/coeval/web"
 )
 
+// fixedAddress is one that nobody has, of a port that systems give to nobody who wants any: it is
+// still free when whoever had it comes back.
+func fixedAddress(t *testing.T) string {
+	t.Helper()
+	for range 100 {
+		at := fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(10_000))
+		l, err := net.Listen("tcp", at)
+		if err != nil {
+			continue
+		}
+		c, err := net.ListenPacket("udp", at)
+		_ = l.Close()
+		if err == nil {
+			_ = c.Close()
+			return at
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
+}
+
 // TestRoomsPageTrouble: the directory is not there yet, goes away in the middle and comes back
 // without the room; codes are wrong; accounts are not known any more; no server has room. The page
 // says what is the matter each time, and goes on.
 func TestRoomsPageTrouble(t *testing.T) {
 	b := browsertest.Open(t, 360, 740, nil)
-	at, store := fmt.Sprintf("127.0.0.1:%d", freePort(t)), filepath.Join(t.TempDir(), "d.db")
+	at, store := fixedAddress(t), filepath.Join(t.TempDir(), "d.db")
 	client, err := ask.New("http://"+at, nil)
 	if err != nil {
 		t.Fatal(err)
