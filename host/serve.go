@@ -100,8 +100,6 @@ type ServeOptions struct {
 
 	// Panics say what follows when the game panics in Step.
 	Panics PanicOptions
-	// Tables say whether the server learns how to make snapshots smaller. It does by default.
-	Tables TablesOptions
 
 	// Log is told what happens. Default: nobody is.
 	Log *slog.Logger
@@ -133,6 +131,9 @@ type KeepOptions struct {
 	// Store is where what outlives matches is kept, with a Dir or without, for a title of which
 	// something does; see package kept. Default: in memory, so that it ends with the program.
 	Store kept.Store
+	// Tables say whether the server learns how to make snapshots smaller, and where it keeps that.
+	// It learns by default.
+	Tables TablesOptions
 	// Upgrade takes the place of the server that runs with the same Dir, if there is one, while it
 	// is played; see docs/upgrade.md. The world stands still from NewServer to Run, for as long as
 	// UpgradeWithin at most, or the other server goes on. Default: 1 s.
@@ -194,7 +195,7 @@ func newServer(ctx context.Context, t *game.Title, o ServeOptions) (*Server, err
 		Keep: keeping.Options{Dir: o.Keep.Dir, Flush: flush, Every: o.Keep.Every,
 			History: o.Keep.History},
 		Store:   o.Keep.Store,
-		Tables:  serve.TablesOptions(o.Tables),
+		Tables:  serve.TablesOptions(o.Keep.Tables),
 		Upgrade: serve.UpgradeOptions{On: o.Keep.Upgrade, Within: o.Keep.UpgradeWithin},
 		Server:  o.inside(t), Architecture: o.Architecture, Knobs: o.Knobs,
 		Listen: o.Listen, HTTP: o.HTTP,

@@ -51,10 +51,13 @@ func (h *house) start() error {
 	h.starts++
 	h.key = token.Key(seedOf(h.net.Seed(), 1, h.starts))
 	s, err := server.New(server.Options{Title: yardTitle, Links: []link.Link{h.end},
-		Keys: []token.Key{h.key}, Workers: 1, Learn: h.learn, Conn: conn.Options{
+		Keys: []token.Key{h.key}, Workers: 1, Conn: conn.Options{
 			Seed: seedOf(h.net.Seed(), 2, h.starts), Wall: wall}})
 	if err != nil {
 		return err
+	}
+	if h.learn != nil {
+		s.Learn(*h.learn)
 	}
 	h.server = s
 	from := h.net.Now()

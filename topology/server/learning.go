@@ -99,12 +99,14 @@ const (
 	fewSamples  = 400
 )
 
-// newLearning makes the learner of a server.
-func (s *Server) newLearning() *learning {
-	if s.opt.Learn == nil || !s.protocol.Learns() {
-		return nil
+// Learn has the server learn better tables for the codec from what it sends, and its clients go
+// over to them. It is for before the first Tick; without it the tables are those of the title. A
+// strategy that has no tables learns nothing.
+func (s *Server) Learn(how Learning) {
+	if s.learning != nil || !s.protocol.Learns() {
+		return
 	}
-	l := &learning{Learning: *s.opt.Learn, protocol: s.protocol, workers: s.pool.workers, every: 1,
+	l := &learning{Learning: how, protocol: s.protocol, workers: s.pool.workers, every: 1,
 		done: make(chan made, 1)}
 	l.fill()
 	l.wait = l.First
@@ -126,7 +128,7 @@ func (s *Server) newLearning() *learning {
 		}
 		l.adopt(m, l.Known[i])
 	}
-	return l
+	s.learning = l
 }
 
 // adopt makes tables the latest generation. What was the one before the last is given up.

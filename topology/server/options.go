@@ -36,9 +36,6 @@ type Options struct {
 	Rules Rules
 	// Limits are what a server takes from one client.
 	Limits Limits
-	// Learn, if set, has the server learn better tables for the codec from what it sends, and its
-	// clients go over to them. Otherwise the tables are those of the title.
-	Learn *Learning
 
 	// Links are where clients come from; a server may have any number, of any kind.
 	Links []link.Link

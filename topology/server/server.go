@@ -160,7 +160,6 @@ func New(o Options) (*Server, error) {
 	}
 	s.takeSeats(o.Resume)
 	s.pool = newPool(o.Workers, p)
-	s.learning = s.newLearning()
 	s.begun()
 	if o.Develop {
 		for _, class := range p.Oversize(leastPayload) {

@@ -355,10 +355,6 @@ func SeatsOfEach(o *server.Options) int {
 // make makes the server inside.
 func (s *Server) make(o Options, links []link.Link) (made *server.Server, err error) {
 	so := o.Server
-	if err := o.learn(); err != nil {
-		return nil, err
-	}
-	so.Learn = o.Server.Learn
 	so.Links, so.News = links, s.news
 	so.After = func(w *world.World, in *world.Inputs) {
 		s.record.Tick(w, in)
@@ -398,8 +394,10 @@ func (s *Server) make(o Options, links []link.Link) (made *server.Server, err er
 	made, err = server.New(so)
 	if err != nil {
 		s.uploads.Close()
+		return nil, err
 	}
-	return made, err
+	o.learn(made)
+	return made, nil
 }
 
 // mount adds what the server says of itself over HTTP.

@@ -22,29 +22,26 @@ type TablesOptions struct {
 	Dir string
 }
 
-// learn has the server inside learn.
-func (o *Options) learn() error {
-	if o.Tables.Frozen || o.Server.Learn != nil {
-		return nil
-	}
-	p, err := o.Server.Title.Protocol(o.Server.Strategy)
-	if err != nil || !p.Learns() {
-		return err
-	}
-	o.Server.Learn = &server.Learning{}
-	if o.Tables.Dir == "" {
-		return nil
+// learn has a server learn.
+func (o *Options) learn(s *server.Server) {
+	var how server.Learning
+	switch {
+	case o.Tables.Frozen || !s.Protocol().Learns():
+		return
+	case o.Tables.Dir == "":
+		s.Learn(how)
+		return
 	}
 	folder, err := learned.Open(o.Tables.Dir, func(err error) {
 		o.Log.Warn("tables cannot be kept", "error", err)
 	})
 	if err != nil {
 		o.Log.Warn("tables that are learned are not kept", "error", err)
-		return nil
+	} else {
+		how.Known = folder.Known(s.Protocol().Model().Schema())
+		how.Keep = func(data []byte) { go folder.Keep(sha256.Sum256(data), data) }
 	}
-	o.Server.Learn.Known = folder.Known(p.Model().Schema())
-	o.Server.Learn.Keep = func(data []byte) { go folder.Keep(sha256.Sum256(data), data) }
-	return nil
+	s.Learn(how)
 }
 
 // TablesFlag is how a command line says it: learn, frozen, or a folder to keep them in.
