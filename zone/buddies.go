@@ -19,8 +19,9 @@ type buddies struct {
 	sent  [holders]uint64   // up to which they were sent
 	again [holders]time.Duration
 
-	// While it is being written who they are, effects wait for the journal alone. It is written when
-	// the journal has all that left before, so that it does not matter which of both the map has.
+	// While it is being written who they are, effects wait for the journal alone. It is written
+	// when the journal has all that left before, so that it does not matter which of both the map
+	// has.
 	changing, writing bool
 	written           []byte
 	after, wait       time.Duration

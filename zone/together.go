@@ -27,8 +27,8 @@ func (s *state) together() {
 	}
 }
 
-// group gives the number behind those that are to be taken together with one that waits, and whether
-// all of them are there and fit into a frame. If there is nothing else in that, they do.
+// group gives the number behind those that are to be taken together with one that waits, and
+// whether all of them are there and fit into a frame. If there is nothing else in that, they do.
 func (st *stream) group(from uint64, f *frame, size int) (until uint64, fits bool) {
 	in, all := &st.live.inbox, 0
 	for until = from; until < in.end(); {

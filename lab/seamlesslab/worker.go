@@ -275,7 +275,8 @@ func (x *serving) talk(ctx context.Context, at string, ended <-chan error) error
 				continue // it ends
 			}
 			acks, steps := x.kept.took()
-			x.say(&said{Self: x.Self(), Addr: at, Zones: n.Zones, Stats: n.Protocol, Lates: n.LateTicks,
+			x.say(&said{Self: x.Self(), Addr: at, Zones: n.Zones, Stats: n.Protocol,
+				Lates: n.LateTicks,
 				Lines:  n.Lines,
 				Stood:  time.Duration(x.stood.Load()),
 				Joined: int(x.joined.Load()), Acks: acks, Steps: steps})

@@ -98,8 +98,8 @@ func (a *apart) goesOn(what string, nodes ...int) {
 }
 
 // TestPartition cuts a node from the others, or with COEVAL_SOAK one after the other, and then all.
-// Those who are two go on, one who is alone does not, and what was acknowledged is there in the end,
-// once.
+// Those who are two go on, one who is alone does not, and what was acknowledged is there in the
+// end, once.
 func TestPartition(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for the election of leaders, which takes 4 to 9 s")

@@ -24,8 +24,8 @@ func TestJournalAwayWithBuddies(t *testing.T) {
 		t.Logf("with buddies %v: %d hand-overs in 6 s without a journal, %d records ahead of it",
 			with, after-before, r.Stats.Ahead)
 		if with != (after-before > 400) || with != (r.Stats.Ahead > 500) {
-			t.Errorf("with buddies %v: %d hand-overs without a journal, %d records ahead of it", with,
-				after-before, r.Stats.Ahead)
+			t.Errorf("with buddies %v: %d hand-overs without a journal, %d records ahead of it",
+				with, after-before, r.Stats.Ahead)
 		}
 	}
 }
