@@ -276,7 +276,7 @@ func (x *serving) talk(ctx context.Context, at string, ended <-chan error) error
 			}
 			acks, steps := x.kept.took()
 			x.say(&said{Self: x.Self(), Addr: at, Zones: n.Zones, Stats: n.Protocol,
-				Lates: n.LateTicks,
+				Lates:  n.LateTicks,
 				Lines:  n.Lines,
 				Stood:  time.Duration(x.stood.Load()),
 				Joined: int(x.joined.Load()), Acks: acks, Steps: steps})

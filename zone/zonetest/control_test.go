@@ -29,8 +29,8 @@ func TestHasty(t *testing.T) {
 		doubled += r.Audit.DoubledEntities
 		moved += r.Audit.HandOvers
 	}
-	t.Logf("seeds 8 to %d: %d entities lost and %d doubled, in %d hand-overs", seed-1, lost, doubled,
-		moved)
+	t.Logf("seeds 8 to %d: %d entities lost and %d doubled, in %d hand-overs", seed-1, lost,
+		doubled, moved)
 	if lost == 0 || doubled == 0 {
 		t.Error("with effects before the acknowledgement no entity was lost, or none was doubled")
 	}

@@ -143,8 +143,8 @@ func TestPoison(t *testing.T) {
 }
 
 // TestPutBack has what was set aside be tried again: in vain while the ticks with it fail, and then
-// with success, although the server dies that did it. Everything is computed again and compared, and
-// the entities have executed all ticks but those for which they were set aside.
+// with success, although the server dies that did it. Everything is computed again and compared,
+// and the entities have executed all ticks but those for which they were set aside.
 func TestPutBack(t *testing.T) {
 	o := calm(5)
 	mended := false
@@ -179,8 +179,9 @@ func TestPutBack(t *testing.T) {
 	r := s.Run()
 	check(t, r)
 	if inVain != 2 || left != 2 || tried != 2 || r.Audit.Aside != 0 || r.Stats.Panics > 12 {
-		t.Errorf("%d were tried in vain, so that %d were left; %d were tried when it was mended, and "+
-			"%d are left; the game failed %d times", inVain, left, tried, r.Audit.Aside, r.Stats.Panics)
+		t.Errorf("%d were tried in vain, so that %d were left; %d were tried when it was mended, "+
+			"and %d are left; the game failed %d times", inVain, left, tried, r.Audit.Aside,
+			r.Stats.Panics)
 	}
 }
 

@@ -82,8 +82,8 @@ func TestCost(t *testing.T) {
 			zones, c.Servers, c.Messages, c.MessageBytes, c.Appends, c.AppendBytes, c.MapOps,
 			c.MapBytes, c.StoreBytes))
 		if c.Messages < 0.9 {
-			t.Errorf("%d zones send %.2f messages a tick: they are not spread over %d servers", zones,
-				c.Messages, c.Servers)
+			t.Errorf("%d zones send %.2f messages a tick: they are not spread over %d servers",
+				zones, c.Messages, c.Servers)
 		}
 		if zones == 16 {
 			least, most = c.AppendBytes, c.AppendBytes
