@@ -43,6 +43,34 @@ func BenchmarkTick(b *testing.B) {
 	}
 }
 
+// BenchmarkColdTick is the same where the game has had the caches in between, as a large one has.
+func BenchmarkColdTick(b *testing.B) {
+	x := crowd(b, 10_000)
+	other := make([]byte, 64<<20)
+	n := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		n++
+		for _, t := range world.All[trader](x.w) {
+			t.Gold = n % 1000
+		}
+		if err := x.w.Host().Step(nil); err != nil {
+			b.Fatal(err)
+		}
+		for i := 0; i < len(other); i += 64 {
+			other[i]++
+		}
+		b.StartTimer()
+		x.desk.Tick(x.w)
+		b.StopTimer()
+		for j := x.desk.Take(x.w.Tick()); j != nil; j = x.desk.Take(x.w.Tick()) {
+			x.desk.Done(j, nil)
+		}
+		b.StartTimer()
+	}
+}
+
 func crowd(b testing.TB, n int) *stall {
 	x := open(b, new(kept.Memory), kept.Options{World: 3, Every: 60})
 	x.step(func(in *world.Inputs) {

@@ -77,6 +77,9 @@ type shadows struct {
 	wanted []world.ID // entities that are to be loaded
 	census uint64     // of the world when all were seen
 	always bool       // what goes is not remembered, so all are looked at in each tick
+
+	fetched [run]unsafe.Pointer // the memory of those that are looked at
+	read    byte                // so that what was read of it counts as used
 }
 
 // A bank has the shadows of the entities of one allocator, by index.
