@@ -190,6 +190,7 @@ func levelAndFaults(n *netsim.Net) error {
 			}
 		}
 		f.until(heal, "all are back", f.agreed)
+		n.Run(3 * time.Second) // a pause that was asked for may have been on its way for long
 		f.pauses(f.alive()[0], false)
 		f.settles(heal)
 		if f.err != nil {
