@@ -53,12 +53,12 @@ type Options struct {
 	// Standby has this server follow the journals of zones that it would be the first to take over,
 	// so that they go on sooner. Each tick is then computed by two.
 	Standby bool
-	// Buddies has two other servers hold in memory what the journals of this server's zones have not
-	// acknowledged, so that hand-overs and all else go on while the journals are slow or away. It
+	// Buddies has two other servers hold in memory what the journals of this server's zones have
+	// not acknowledged, so that hand-overs and all else go on while the journals are slow or away. It
 	// takes three servers. All servers of a world should be alike in it.
 	Buddies bool
-	// Forsake is for how long who takes a zone over waits for the servers that hold records of it in
-	// memory. If two of the three are gone for longer, what they alone knew is lost. A server that
+	// Forsake is for how long who takes a zone over waits for the servers that hold records of it
+	// in memory. If two of the three are gone for longer, what they alone knew is lost. A server that
 	// starts at the address of one that was killed is not waited for. Default: 20 times Silence;
 	// below zero it is waited for ever.
 	Forsake time.Duration
