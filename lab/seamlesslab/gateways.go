@@ -95,17 +95,17 @@ const (
 )
 
 // gateways measures one after the other.
-func gateways(ctx context.Context, o *Options, p lab.Progress) (*Gateways, error) {
+func gateways(ctx context.Context, o *Options, players int, p lab.Progress) (*Gateways, error) {
 	title, err := o.Find(cmp.Or(o.Game, "crowd"))
 	if err != nil {
 		return nil, err
 	}
 	runtime.LockOSThread() // whose time is taken
 	defer runtime.UnlockOSThread()
-	out := &Gateways{Game: title.Name(), Players: gatePlayers, Zones: gateZones,
+	out := &Gateways{Game: title.Name(), Players: players, Zones: gateZones,
 		Seconds: o.Time.Seconds()}
 	for i, zones := range []int{0, gateZones} {
-		r := &rig{ctx: ctx, title: title, o: o, net: netsim.New(netsim.Options{Seed: o.Seed,
+		r := &rig{ctx: ctx, title: title, o: o, players: players, net: netsim.New(netsim.Options{Seed: o.Seed,
 			Conditions: netsim.LAN}), shown: map[world.Player]zone.ID{}}
 		r.run(zones, p.Nth(i, 2))
 		if r.err != nil {
@@ -125,13 +125,14 @@ func gateways(ctx context.Context, o *Options, p lab.Progress) (*Gateways, error
 
 // rig is a network with bots on it, and what serves them.
 type rig struct {
-	ctx   context.Context
-	title *game.Title
-	o     *Options
-	net   *netsim.Net
-	key   token.Key
-	door  *netsim.Endpoint
-	err   error
+	ctx     context.Context
+	title   *game.Title
+	o       *Options
+	players int
+	net     *netsim.Net
+	key     token.Key
+	door    *netsim.Endpoint
+	err     error
 
 	host    *server.Server
 	zones   []*seamless.Member
@@ -164,7 +165,7 @@ func (r *rig) run(zones int, p lab.Progress) {
 	r.door = r.net.Endpoint("door")
 	r.door.SetInbox(1 << 16)
 	so := server.Options{Title: r.title, Links: []link.Link{r.door}, Keys: []token.Key{r.key},
-		Workers: 1, Players: gatePlayers, Level: r.level(),
+		Workers: 1, Players: r.players, Level: r.level(),
 		Conn: conn.Options{Seed: [32]byte{1}, Wall: wallTime}}
 	if zones == 0 {
 		r.plain(so)
@@ -172,7 +173,7 @@ func (r *rig) run(zones int, p lab.Progress) {
 		r.seamless(so, zones)
 	}
 	defer r.close()
-	for i := range gatePlayers {
+	for i := range r.players {
 		r.join(i)
 		r.net.Run(20 * time.Millisecond)
 	}
@@ -250,10 +251,10 @@ func (r *rig) seamless(o server.Options, zones int) {
 	if r.check(err); r.err != nil {
 		return
 	}
-	r.net.Every(2*time.Millisecond, func() {
+	r.net.Every(r.title.Game.TickLength()/4, func() { // as Gateway.Deadline says
 		r.timed(func() error { return r.gate.Poll(r.net.Now()) })
-		r.cross()
 	})
+	r.net.Every(2*time.Millisecond, r.cross)
 	r.net.Run(3 * time.Second)
 }
 
@@ -295,7 +296,7 @@ func (r *rig) join(i int) {
 	play := func(t world.Tick, me world.Player, w *world.World, in *world.Inputs) {
 		r.check(bot(w, me, t, in))
 	}
-	end.After(length*time.Duration(2*i+1)/(2*gatePlayers), func() {
+	end.After(length*time.Duration(2*i+1)/time.Duration(2*r.players), func() {
 		end.Every(length, func() {
 			v := c.Frame(r.net.Now(), play)
 			if v.Ended {
@@ -347,7 +348,7 @@ func (r *rig) now() float64 {
 }
 
 func (r *rig) sum() Player {
-	n, seconds := float64(gatePlayers), r.o.Time.Seconds()
+	n, seconds := float64(r.players), r.o.Time.Seconds()
 	ticks := seconds * float64(r.title.Game.Rate())
 	frames := float64(max(r.frames, 1))
 	return Player{Late: (r.lead + r.age) / frames, Lead: r.lead / frames,

@@ -14,7 +14,7 @@ import (
 // What is measured of gateways is measured, and what can be judged in virtual time is reached.
 func TestGateways(t *testing.T) {
 	g, err := gateways(t.Context(), &Options{Seed: 1, Time: 4 * time.Second, Reach: crowd.Sight,
-		Find: func(string) (*game.Title, error) { return crowd.Title, nil }}, nil)
+		Find: func(string) (*game.Title, error) { return crowd.Title, nil }}, gatePlayers, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

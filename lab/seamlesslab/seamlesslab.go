@@ -186,7 +186,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		out.Targets = append(out.Targets, s.targets()...)
 	}
 	if o.Part == "all" || o.Part == "gateways" {
-		g, err := gateways(ctx, &o, p.Nth(1%parts, parts))
+		g, err := gateways(ctx, &o, gatePlayers, p.Nth(1%parts, parts))
 		if err != nil {
 			return nil, err
 		}
