@@ -105,8 +105,9 @@ func gateways(ctx context.Context, o *Options, players int, p lab.Progress) (*Ga
 	out := &Gateways{Game: title.Name(), Players: players, Zones: gateZones,
 		Seconds: o.Time.Seconds()}
 	for i, zones := range []int{0, gateZones} {
-		r := &rig{ctx: ctx, title: title, o: o, players: players, net: netsim.New(netsim.Options{Seed: o.Seed,
-			Conditions: netsim.LAN}), shown: map[world.Player]zone.ID{}}
+		r := &rig{ctx: ctx, title: title, o: o, players: players,
+			net:   netsim.New(netsim.Options{Seed: o.Seed, Conditions: netsim.LAN}),
+			shown: map[world.Player]zone.ID{}}
 		r.run(zones, p.Nth(i, 2))
 		if r.err != nil {
 			return nil, fmt.Errorf("%d zones, seed %d: %w", zones, o.Seed, r.err)

@@ -115,7 +115,8 @@ func (k *track) off(o *oracle) (most float64, wrong, all int) {
 	return most, wrong, all
 }
 
-// walk has a player go to and fro over the middle of the field, where a border is, and fire now and then.
+// walk has a player go to and fro over the middle of the field, where a border is, and fire now
+// and then.
 func (k *track) walk(w *world.World, me world.Player, t world.Tick, in *world.Inputs) {
 	for id, p := range world.All[walker](w) {
 		switch {
