@@ -30,9 +30,11 @@
 //
 // # Files
 //
-//	plan, places     how space is divided, and where entities are
+//	plan, borders, places    how space is divided, and where entities are
 //	body, cross, look, show, outbox, players, saved    what a zone is, and a tick of it
 //	node, lines, asking, directory    a server without goroutines, clock and sockets
+//	orders, planner, carry, replan    borders that move: by order, in the map, in a zone
+//	load, balance, pace               and by themselves
 //	server, run, work                 those
 //	found            how a world begins
 //

@@ -54,13 +54,13 @@ type Options struct {
 	// so that they go on sooner. Each tick is then computed by two.
 	Standby bool
 	// Buddies has two other servers hold in memory what the journals of this server's zones have
-	// not acknowledged, so that hand-overs and all else go on while the journals are slow or away. It
-	// takes three servers. All servers of a world should be alike in it.
+	// not acknowledged, so that hand-overs and all else go on while the journals are slow or away.
+	// It takes three servers. All servers of a world should be alike in it.
 	Buddies bool
 	// Forsake is for how long who takes a zone over waits for the servers that hold records of it
-	// in memory. If two of the three are gone for longer, what they alone knew is lost. A server that
-	// starts at the address of one that was killed is not waited for. Default: 20 times Silence;
-	// below zero it is waited for ever.
+	// in memory. If two of the three are gone for longer, what they alone knew is lost. A server
+	// that starts at the address of one that was killed is not waited for. Default: 20 times
+	// Silence; below zero it is waited for ever.
 	Forsake time.Duration
 	// Leave is for how long a server that is stopped waits until others have its zones. Default:
 	// 3 s.
