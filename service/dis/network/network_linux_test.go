@@ -1,7 +1,9 @@
 package network
 
 import (
+	"fmt"
 	"net/netip"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -67,13 +69,14 @@ func TestMulticast(t *testing.T) {
 	}
 	defer a.Close()
 	b := join(t, Options{To: "239.77.12.81:30811", Interface: "lo"})
-	hears(t, a, "group", func() {
-		if err := b.Send([]byte("group")); err != nil {
+	text := fmt.Sprint("group ", os.Getpid()) // others may test at the same time
+	hears(t, a, text, func() {
+		if err := b.Send([]byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	})
 	for d := range b.Receive(50 * time.Millisecond) {
-		if string(d.Data) == "group" {
+		if string(d.Data) == text {
 			t.Error("it hears itself")
 		}
 	}
