@@ -114,7 +114,7 @@ func TestTablesRefusedAndDamaged(t *testing.T) {
 			return err
 		}
 		store.Keep(m.Hash(), kept[0])
-		g = h.invite(netsim.Cable, Options{Tables: store})
+		h.invite(netsim.Cable, Options{Tables: store})
 		if !n.RunUntil(40*time.Second, func() bool { return h.server.Stats().Tables.Held > 0 }) {
 			return fmt.Errorf("nothing arrived: %+v", h.server.Stats().Tables)
 		}

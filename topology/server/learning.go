@@ -250,13 +250,3 @@ func (l *learning) finish(m made, stats *TableStats) bool {
 	}
 	return true
 }
-
-// generation finds one that is alive by its number.
-func (l *learning) generation(number uint8) *generation {
-	for _, g := range l.live {
-		if g != nil && g.number == number {
-			return g
-		}
-	}
-	return nil
-}
