@@ -90,10 +90,8 @@ type MirrorOptions struct {
 	// Store is where what outlives matches is kept, the same for all mirrors: whichever leads
 	// writes; see package kept. Default: in its memory, which is for trying out alone.
 	Store kept.Store
-	// Record is a file that what is settled is recorded into.
-	Record string
-	// RecordLast keeps only the last of the match in Record, at least so long. Default: all of it.
-	RecordLast time.Duration
+	// RecordOptions say what is recorded.
+	RecordOptions
 	// Log is told what happens. Default: nobody is.
 	Log *slog.Logger
 }

@@ -90,10 +90,8 @@ type ServeOptions struct {
 	Pause bool
 	// Develop looks for mistakes of the game while it runs, and ends at the first that matters.
 	Develop bool
-	// Record is a file that the match is recorded into, for trace and desync.
-	Record string
-	// RecordLast keeps only the last of the match in Record, at least so long. Default: all of it.
-	RecordLast time.Duration
+	// RecordOptions say what is recorded.
+	RecordOptions
 
 	// Keep has the game survive the program and the machine.
 	Keep KeepOptions
@@ -103,6 +101,14 @@ type ServeOptions struct {
 
 	// Log is told what happens. Default: nobody is.
 	Log *slog.Logger
+}
+
+// RecordOptions say what of a match is recorded.
+type RecordOptions struct {
+	// Record is a file that the match is recorded into, for trace and desync.
+	Record string
+	// RecordLast keeps only the last of the match in Record, at least so long. Default: all of it.
+	RecordLast time.Duration
 }
 
 // PanicOptions say what a server does when its game panics. Without any the match ends, players are

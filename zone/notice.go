@@ -73,17 +73,22 @@ type Stats struct {
 	TooMuch    uint64 // that the body showed more than may be
 	Malformed  uint64 // messages that are none
 	Clocks     uint64 // times that another server's clock was further ahead than is believed
-	Claims     uint64 // of zones
-	Lost       uint64 // of these, to another
-	TakenOver  uint64 // of these, that led to owning the zone
-	Warm       uint64 // of these, whose journals had been followed
-	Fenced     uint64 // zones that were lost to another owner
 	Panics     uint64
 	Halted     uint64
 	Standstill uint64 // times that a tick was not computed as too much was not durable
 	// Late counts hand-overs by how many ticks they missed; the last is for more than MaxMissed.
 	Late [MaxMissed + 2]uint64
+	OwnerStats
 	BuddyStats
+}
+
+// OwnerStats count how zones came to a server, and went.
+type OwnerStats struct {
+	Claims    uint64 // of zones
+	Lost      uint64 // of these, to another
+	TakenOver uint64 // of these, that led to owning the zone
+	Warm      uint64 // of these, whose journals had been followed
+	Fenced    uint64 // zones that were lost to another owner
 }
 
 // BuddyStats count what has to do with records that servers hold in memory.

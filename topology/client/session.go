@@ -292,8 +292,8 @@ func (s *Session) Upload(name string, data []byte) error {
 	return s.uploads.add(s.o.Title, name, data)
 }
 
-// Uploading is how far what is on its way has come; see Client.Uploading. While a way to a server is
-// sought, nothing of it has arrived.
+// Uploading is how far what is on its way has come; see Client.Uploading. While a way to a server
+// is sought, nothing of it has arrived.
 func (s *Session) Uploading() (name string, arrived, size int, ok bool) {
 	if s.client != nil {
 		return s.client.Uploading()

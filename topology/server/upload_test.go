@@ -153,7 +153,8 @@ func TestUploadLimits(t *testing.T) {
 	if a.sent[0].Err != nil || a.sent[1].Err == nil || b.sent[0].Err == nil {
 		t.Error("the first is taken, the second is too much of one, b's too much of all")
 	}
-	// Whoever goes in the middle leaves nothing behind. Six minutes later one may send as much again.
+	// Whoever goes in the middle leaves nothing behind. Six minutes later one may send as much
+	// again.
 	n.Run(5 * time.Second)
 	for _, p := range s.server.order {
 		p.seat.uploads.at -= 6 * time.Minute // to play them would take long

@@ -39,8 +39,8 @@ type Options struct {
 	// Send is what is sent to the server in one piece, NAME=FILE of the title's Uploads.
 	Send []string
 
-	// Each, if set, is shown each frame in which there is a world, where a Bot plays: to tell of the
-	// game elsewhere.
+	// Each, if set, is shown each frame in which there is a world, where a Bot plays: to tell of
+	// the game elsewhere.
 	Each func(t *game.Title, now time.Duration, v *client.View) error
 
 	// Enter, if set, finds the way in, in place of Servers: at first, and whenever the player has

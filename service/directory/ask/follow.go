@@ -39,7 +39,8 @@ func (m *Member) Follow(ctx context.Context, told func(lobby.Mine) error) error 
 	alive := time.AfterFunc(askTime, func() { cancel(errSilent) }) // it begins at once
 	defer alive.Stop()
 	c := m.client
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+directory.Path+"me/events", nil)
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		c.base+directory.Path+"me/events", nil)
 	if err != nil {
 		return err
 	}
