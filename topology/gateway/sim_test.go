@@ -74,6 +74,9 @@ func seeds(n int) int {
 
 func newSim(t *testing.T, seed uint64, o seamless.FoundOptions) *sim {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("it runs in one goroutine, in which the race detector finds nothing")
+	}
 	t.Logf("seed %d", seed)
 	s := &sim{t: t, title: o.Title, kept: seamless.Memory(),
 		net: netsim.New(netsim.Options{Seed: seed, Conditions: netsim.LAN})}

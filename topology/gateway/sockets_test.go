@@ -34,11 +34,11 @@ func TestSockets(t *testing.T) {
 	}
 	var running sync.WaitGroup
 	run, stop := context.WithCancel(ctx)
-	defer running.Wait()
-	defer stop()
 	lines := [2]link.Link{listen(), listen()}
 	defer lines[0].Close()
 	defer lines[1].Close()
+	defer running.Wait() // before the links are closed
+	defer stop()
 	s, err := seamless.New(seamless.Options{Title: title, Cluster: kept, Link: lines[0],
 		Keys: []token.Key{{1}}, Leave: time.Millisecond})
 	if err != nil {
