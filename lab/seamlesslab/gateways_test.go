@@ -13,6 +13,9 @@ import (
 
 // What is measured of gateways is measured, and what can be judged in virtual time is reached.
 func TestGateways(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs in one goroutine, in which the race detector finds nothing")
+	}
 	g, err := gateways(t.Context(), &Options{Seed: 1, Time: 4 * time.Second, Reach: crowd.Sight,
 		Find: func(string) (*game.Title, error) { return crowd.Title, nil }}, gatePlayers, nil)
 	if err != nil {
