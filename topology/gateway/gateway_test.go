@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/topology/seamless"
 	"github.com/coeval-dev/coeval/world"
@@ -270,4 +271,60 @@ func TestLeave(t *testing.T) {
 	if p := s.gates[1].Server().Population(); p.Players != 4 {
 		t.Errorf("%+v", p)
 	}
+}
+
+// order has something be done by those who run the world.
+func (s *sim) order(o seamless.Order) {
+	s.t.Helper()
+	done := make(chan error, 1)
+	go func() {
+		_, err := seamless.Do(s.t.Context(), s.kept.Map(), o)
+		done <- err
+	}()
+	s.until("an order is carried out", time.Hour, func() bool {
+		select {
+		case err := <-done:
+			s.check(err)
+			return true
+		default:
+			time.Sleep(time.Microsecond) // whoever waits for it waits by the clock
+			return false
+		}
+	})
+}
+
+// Borders move under players: a zone is split where they walk, and made whole again. Nobody is
+// anybody else, sees two of itself, or is put right by more than a hair.
+func TestBordersMove(t *testing.T) {
+	s := newSim(t, 7, seamless.FoundOptions{Title: walkTitle(), Zones: 2})
+	o := s.watch()
+	s.serve()
+	s.serve()
+	g := s.gate()
+	s.net.Run(3 * time.Second)
+	list, tracks := s.people(4, netsim.Cable)
+	ids := idsOf(tracks)
+	for _, k := range tracks {
+		clear(k.me)
+	}
+	cut, zones := 114.0, len(s.plan.Zones())
+	s.order(seamless.Order{Kind: seamless.Split, Zone: s.plan.Zone(det.Vec3{X: 60}), Cut: &cut})
+	s.until("the gateway knows three zones", 20*time.Second, func() bool {
+		return len(g.Gate().Plan().Zones()) == zones+1
+	})
+	s.net.Run(10 * time.Second)
+	s.order(seamless.Order{Kind: seamless.Merge, Zone: s.plan.Zone(det.Vec3{X: 60})})
+	s.net.Run(10 * time.Second)
+	t.Logf("%d zones; %+v", len(g.Gate().Plan().Zones()), g.Gate().Stats())
+	crossed := 0
+	for i, k := range tracks {
+		if most, _, all := k.off(o); most > 0.05 || all < 500 {
+			t.Errorf("player %d was off by %.3f, in %d ticks", i, most, all)
+		}
+		crossed = max(crossed, len(o.zones[k.id]))
+	}
+	if n := g.Standing(); len(n) > 0 || crossed < 3 {
+		t.Errorf("zones %v are said to stand still; a player was in %d", n, crossed)
+	}
+	s.whole(o, list, tracks, ids)
 }
