@@ -91,6 +91,7 @@ func (b *Book) regions(game, version string) (out []string) {
 // order finds a server for a match: one that there is, or one that is started for it, which takes a
 // while.
 func (l *Lobby) order(o *lobby.Order) {
+	l.api.Book.publish() // a server that was listed this very moment counts
 	err := l.place(o, "")
 	if !errors.Is(err, errNoServer) || l.opt.Starter == nil {
 		l.finish(o, err)

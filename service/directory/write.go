@@ -66,7 +66,7 @@ func (b *Book) Run(ctx context.Context) {
 		case <-ctx.Done():
 		case <-t.C:
 			b.publish()
-			b.hub.tell(n, b.listing.Load())
+			b.tell(n)
 			if n%turns == 0 {
 				b.Tick()
 			}
@@ -75,6 +75,14 @@ func (b *Book) Run(ctx context.Context) {
 	b.hub.close()
 	writing.Wait()
 	close(b.ended)
+}
+
+// tell tells listeners of what has changed. Nothing is published meanwhile, so that the listing is
+// what they have been told of.
+func (b *Book) tell(n int) {
+	b.publishing.Lock()
+	defer b.publishing.Unlock()
+	b.hub.tell(n, b.listing.Load())
 }
 
 // write makes changes durable, as they come.

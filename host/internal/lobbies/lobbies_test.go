@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/games/pong"
@@ -90,7 +91,9 @@ func stage(t *testing.T) (url string) {
 // try runs the command to its end.
 func try(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	code = program.Run(t.Context(), append([]string{"lobby"}, args...), &out, &errs)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // if the others have failed
+	defer cancel()
+	code = program.Run(ctx, append([]string{"lobby"}, args...), &out, &errs)
 	return code, out.String(), errs.String()
 }
 
