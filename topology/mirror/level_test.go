@@ -146,8 +146,8 @@ func TestLevelAndUberDies(t *testing.T) {
 			})
 		})
 	}
-	if t.Logf("%d stayed in the old level, %d went on in the new", old, turned); old == 0 ||
-		turned == 0 {
+	t.Logf("%d stayed in the old level, %d went on in the new", old, turned)
+	if old+turned > 0 && (old == 0 || turned == 0) { // with -short none is played
 		t.Error("it is always the same")
 	}
 }

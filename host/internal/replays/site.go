@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"net/http"
 	"strconv"
@@ -186,7 +187,7 @@ func (f *film) listed(n int) listed {
 	l := listed{Number: n, Name: f.name, Note: f.note, Build: h.Build.String(), Recorded: h.Note,
 		First: f.seeker.First(), Last: f.seeker.Last(), Branch: f.origin != nil, From: f.from,
 		Apart: m.apart, Wrong: m.wrong, Errors: m.errors, Until: m.until, Done: m.done,
-		Marks: append([]mark{}, m.list...), Counts: m.counts, Span: m.span,
+		Marks: append([]mark{}, m.list...), Counts: maps.Clone(m.counts), Span: m.span,
 		Events: map[string][]uint32{}, Differs: [][2]world.Tick{}}
 	if err := f.seeker.Damage(); err != nil {
 		l.Damage = err.Error()
