@@ -28,7 +28,6 @@ type Federate struct {
 	last    *message               // what the notice given last points into
 	scratch []Value
 	args    []Argument
-	attrs   []AttributeID
 
 	clock     clock
 	strikes   int

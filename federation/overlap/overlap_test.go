@@ -21,7 +21,6 @@ func TestFindsWhatOverlaps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s overlap.Space
 		all := map[number]overlap.Box{}
-		var order []number
 		dims := rapid.SampledFrom([]uint16{1, 2, 3, 5, 7, 0x8001})
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			n := number{rapid.Uint32Range(0, 40).Draw(t, "id"),
@@ -40,7 +39,6 @@ func TestFindsWhatOverlaps(t *testing.T) {
 			}
 			s.Put(n.id, n.side, &b)
 			all[n] = b
-			order = append(order, n)
 		}
 		pairs := map[uint32][]uint32{}
 		s.Pairs(func(u uint32, subs []uint32) {

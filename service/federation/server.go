@@ -61,7 +61,6 @@ type execution struct {
 	mu   sync.Mutex
 	x    *federation.Execution
 	in   []*seat
-	gone bool
 }
 
 // New makes a server. Nothing is served until HTTP requests reach it.
